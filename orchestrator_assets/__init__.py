@@ -1,0 +1,1 @@
+"""Voice-agent evaluations as Dagster assets: simulated calls, validated, retried, scored."""

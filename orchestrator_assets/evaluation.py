@@ -1,0 +1,250 @@
+"""The evaluation: data set, agent, caller, limits, validation and metrics, read from YAML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from orchestrator_assets.errors import ConfigurationError, Fault
+from orchestrator_assets.metrics.registry import metric_names
+from orchestrator_assets.records import Record, Task, load_records, tasks_of
+
+EVALUATION_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClockKind(StrEnum):
+    """Whose time a call runs on."""
+
+    WALL = "wall"
+    MEDIA = "media"
+
+
+class Agent(_Strict):
+    """How to reach the agent, and where wanted how to start it."""
+
+    url: str = Field(
+        pattern=r"^wss?://",
+        description="Its WebSocket for Twilio Media Streams; `{port}` is a free port of `command`.",
+    )
+    command: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="Starts the agent; the run stops it. `{port}` is replaced by a free port.",
+    )
+    start_timeout_seconds: float = Field(default=60, gt=0)
+    call_report_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description=(
+            "Answers after a call with JSON: `initial_state`, `final_state`, `tool_calls`. "
+            "`{call_sid}` is the call, `{port}` as in `url`."
+        ),
+    )
+    parameters: dict[str, str] = Field(
+        default_factory=dict,
+        description="Sent with every call (Twilio's customParameters); a record's own win.",
+    )
+
+    @model_validator(mode="after")
+    def _port_needs_a_command(self) -> Self:
+        for name in ("url", "call_report_url"):
+            if "{port}" in (getattr(self, name) or "") and self.command is None:
+                raise ValueError(
+                    f"`{name}` has `{{port}}`, but there is no `command` to give it to"
+                )
+        return self
+
+
+class CallerVoice(_Strict):
+    """How the caller sounds. Pitch is relative to the engine's own voice (1.0)."""
+
+    pitch: float = Field(default=1.1, ge=0.8, le=1.25)
+    speed: float = Field(default=1.0, ge=0.8, le=1.2)
+
+
+class Caller(_Strict):
+    """The scripted caller."""
+
+    voice: CallerVoice = CallerVoice()
+    end_of_turn_seconds: float = Field(
+        default=0.8, gt=0, description="Silence after which the agent's turn counts as ended."
+    )
+    speaks_first_after_seconds: float = Field(
+        default=4.0, gt=0, description="Speak first if the agent has not greeted by then."
+    )
+    reply_delay_seconds: float = Field(
+        default=0.2, ge=0, description="Pause between the agent's end of turn and the reply."
+    )
+    inactivity_timeout_seconds: float = Field(
+        default=15.0, gt=0, description="Hang up when the agent has been silent for so long."
+    )
+    farewell_wait_seconds: float = Field(
+        default=4.0, gt=0, description="After its last turn, hang up if no farewell comes by then."
+    )
+
+
+class SpeechFidelityThresholds(_Strict):
+    """Space-free character error rates that bound the ratings of a caller turn.
+
+    Up to `rating_3` the turn is rated 3 (as meant), up to `rating_2` it is rated 2, above it 1.
+    """
+
+    rating_3: float = Field(default=0.03, ge=0, le=1)
+    rating_2: float = Field(default=0.10, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.rating_3 > self.rating_2:
+            raise ValueError("`rating_3` must not be above `rating_2`")
+        return self
+
+
+class Validation(_Strict):
+    """The thresholds below which an attempt does not count."""
+
+    user_behavioral_fidelity: float = Field(default=1.0, ge=0, le=1)
+    user_speech_fidelity: SpeechFidelityThresholds = SpeechFidelityThresholds()
+
+
+class Evaluation(_Strict):
+    """A named configuration: one Dagster asset group and one run directory."""
+
+    name: str = Field(
+        pattern=EVALUATION_NAME_PATTERN,
+        description="Letters, digits and underscores: it is also a Dagster asset group.",
+    )
+    data_set: Path = Field(description="Relative to the evaluation's own file.")
+    agent: Agent
+    caller: Caller = Caller()
+    clock: ClockKind = Field(
+        default=ClockKind.WALL,
+        description="`media` runs faster than real time with an agent that supports lockstep.",
+    )
+    num_trials: int = Field(default=1, ge=1, le=100)
+    record_ids: tuple[str, ...] | None = Field(
+        default=None, min_length=1, description="Only these records; all if absent."
+    )
+    debug: bool = Field(default=False, description="Only the first record.")
+    max_attempts: int = Field(
+        default=3, ge=0, le=20, description="Attempts a task may use in one invocation."
+    )
+    max_time_limit_attempts: int = Field(
+        default=1,
+        ge=0,
+        description="Time-limited attempts after which a well-played one is accepted; 0: never.",
+    )
+    conversation_time_limit_seconds: float = Field(default=600, gt=0, le=10_000)
+    max_concurrent_conversations: int = Field(default=4, ge=1, le=1_000)
+    validation: Validation = Validation()
+    metrics: tuple[str, ...] = ("task_completion", "response_latency")
+    output_dir: Path = Field(default=Path("runs"), description="Relative to the working directory.")
+
+    @property
+    def run_directory(self) -> Path:
+        """`<output_dir>/<name>`, where everything the evaluation records lies."""
+        return self.output_dir / self.name
+
+    def load_tasks(self) -> list[Task]:
+        """Read the data set and return the tasks, narrowed by `record_ids` and `debug`.
+
+        Raises ConfigurationError for a faulty data set, and for ids in `record_ids` it lacks.
+        """
+        records = load_records(self.data_set)
+        if self.record_ids is not None:
+            known = {record.id for record in records}
+            missing = [wanted for wanted in self.record_ids if wanted not in known]
+            if missing:
+                raise ConfigurationError(
+                    Fault(self.data_set, f"record {wanted!r}", "is in record_ids, but not here")
+                    for wanted in missing
+                )
+            wanted_ids = set(self.record_ids)
+            records = [record for record in records if record.id in wanted_ids]
+        if self.debug:
+            records = records[:1]
+        return tasks_of(records, self.num_trials)
+
+    def call_fingerprint(self, record: Record) -> str:
+        """Return the SHA-256 of all that shapes a call of `record`, as hex.
+
+        A conversation with another fingerprint was made under other conditions and isn't reused.
+        """
+        shaping = {
+            "record": record.model_dump(mode="json"),
+            "agent": self.agent.model_dump(mode="json", exclude={"start_timeout_seconds"}),
+            "caller": self.caller.model_dump(mode="json"),
+            "clock": self.clock.value,
+            "conversation_time_limit_seconds": self.conversation_time_limit_seconds,
+        }
+        canonical = json.dumps(shaping, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def load_evaluation(path: Path) -> Evaluation:
+    """Read an evaluation from YAML.
+
+    Raises ConfigurationError, listing every fault of the file and of what it refers to.
+    """
+    values = _read_mapping(path)
+    try:
+        evaluation = Evaluation.model_validate(values)
+    except ValidationError as error:
+        faults = [_fault(path, detail) for detail in error.errors()]
+        raise ConfigurationError([*faults, *_missing_data_set(path, values)]) from error
+    evaluation = evaluation.model_copy(
+        update={
+            "data_set": path.parent.resolve() / evaluation.data_set,
+            "output_dir": evaluation.output_dir.absolute(),
+        }
+    )
+    faults = [*_missing_data_set(path, values), *_unknown_metrics(path, evaluation)]
+    if faults:
+        raise ConfigurationError(faults)
+    return evaluation
+
+
+def _read_mapping(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise ConfigurationError([Fault(path, "", f"can't be read: {error.strerror}")]) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigurationError([Fault(path, "", f"can't be parsed: {error}")]) from error
+    if not isinstance(values, dict):
+        raise ConfigurationError([Fault(path, "", "must be a mapping of an evaluation's fields")])
+    return values
+
+
+def _fault(path: Path, detail: Any) -> Fault:
+    location = ".".join(str(part) for part in detail["loc"])
+    message = detail["msg"]
+    if detail["type"] == "extra_forbidden":
+        message = "is not a field of an evaluation; check its spelling"
+    return Fault(path, location, message)
+
+
+def _missing_data_set(path: Path, values: dict[str, Any]) -> list[Fault]:
+    named = values.get("data_set")
+    if not isinstance(named, str) or (path.parent / named).is_file():
+        return []
+    return [Fault(path, "data_set", f"there is no file {path.parent / named}")]
+
+
+def _unknown_metrics(path: Path, evaluation: Evaluation) -> list[Fault]:
+    # Here rather than in the model, so that it is listed together with a missing data set.
+    known = metric_names()
+    return [
+        Fault(path, f"metrics.{index}", f"there is no metric {name!r}; known: {', '.join(known)}")
+        for index, name in enumerate(evaluation.metrics)
+        if name not in known
+    ]

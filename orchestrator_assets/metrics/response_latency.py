@@ -1,0 +1,115 @@
+"""How long the agent takes to answer, measured in the recordings.
+
+For every caller turn: the time from the end of its sound in `audio_user.wav` to the onset of the
+agent's next speech in `audio_assistant.wav`. The two tracks share one time line, so this is what a
+person on the line would have measured, whatever either side's log says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from orchestrator_assets.audio.samples import resample
+from orchestrator_assets.audio.voice_activity import SAMPLE_RATE_HZ, SpeechRegion, speech_regions
+from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
+from orchestrator_assets.call.conversation_files import read_track
+from orchestrator_assets.metrics.base import Conversation, MetricScore
+from orchestrator_assets.metrics.speech_edges import sharpen
+
+# The caller's pauses between sentences are shorter; its next turn waits for the agent.
+_CALLER_PAUSE_SECONDS = 0.8
+_AGENT_PAUSE_SECONDS = 0.3
+
+
+class Reply(StrEnum):
+    """What became of a caller turn."""
+
+    ANSWERED = "answered"
+    INTERRUPTED = "interrupted"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLatency:
+    """A caller turn and the agent's reply to it. Seconds count from the start of the call."""
+
+    start_seconds: float
+    end_seconds: float
+    reply: Reply
+    reply_seconds: float | None = None
+    latency_seconds: float | None = None
+
+
+class ResponseLatency:
+    """The mean latency in seconds; lower is better, so there is no normalised score.
+
+    Left out, and counted in the details: turns the agent interrupted (its reply began before the
+    caller had ended) and turns nobody answered. Skipped when no turn is left.
+    """
+
+    name = "response_latency"
+    version = "1"
+
+    def compute(self, conversation: Conversation) -> MetricScore:
+        """Return the score. Raises ConversationFileError if a track is missing or damaged."""
+        caller = _speech(conversation.directory, CALLER_AUDIO_FILE, _CALLER_PAUSE_SECONDS)
+        agent = _speech(conversation.directory, AGENT_AUDIO_FILE, _AGENT_PAUSE_SECONDS)
+        turns = turn_latencies(caller, agent)
+        latencies = [turn.latency_seconds for turn in turns if turn.latency_seconds is not None]
+        details: dict[str, object] = {
+            "num_turns": len(turns),
+            "num_answered": len(latencies),
+            "num_interrupted": sum(turn.reply is Reply.INTERRUPTED for turn in turns),
+            "num_unanswered": sum(turn.reply is Reply.UNANSWERED for turn in turns),
+            "per_turn": [asdict(turn) for turn in turns],
+        }
+        if not latencies:
+            details["reason"] = "no caller turn was answered"
+            return MetricScore(name=self.name, skipped=True, details=details, version=self.version)
+        p50, p95 = np.percentile(latencies, [50, 95])
+        details |= {
+            "p50_seconds": round(float(p50), 3),
+            "p95_seconds": round(float(p95), 3),
+            "max_seconds": max(latencies),
+        }
+        score = round(sum(latencies) / len(latencies), 3)
+        return MetricScore(name=self.name, score=score, details=details, version=self.version)
+
+
+def turn_latencies(
+    caller: Sequence[SpeechRegion], agent: Sequence[SpeechRegion]
+) -> list[TurnLatency]:
+    """Return, for every caller turn, when the agent answered it.
+
+    A reply is the first speech of the agent that begins between the turn's end and the next turn.
+    """
+    latencies = []
+    for index, turn in enumerate(caller):
+        following = caller[index + 1].start_seconds if index + 1 < len(caller) else float("inf")
+        latencies.append(_turn_latency(turn, following, agent))
+    return latencies
+
+
+def _turn_latency(
+    turn: SpeechRegion, next_turn_seconds: float, agent: Sequence[SpeechRegion]
+) -> TurnLatency:
+    start, end = round(turn.start_seconds, 3), round(turn.end_seconds, 3)
+    if any(start < speech.start_seconds < end < speech.end_seconds for speech in agent):
+        return TurnLatency(start, end, Reply.INTERRUPTED)
+    onsets = (speech.start_seconds for speech in agent if speech.start_seconds >= end)
+    onset = next(onsets, None)
+    if onset is None or onset >= next_turn_seconds:
+        return TurnLatency(start, end, Reply.UNANSWERED)
+    return TurnLatency(start, end, Reply.ANSWERED, round(onset, 3), round(onset - end, 3))
+
+
+def _speech(directory: Path, track: str, pause_seconds: float) -> list[SpeechRegion]:
+    """Return where the track holds speech; speech with shorter pauses between is one region."""
+    samples, sample_rate_hz = read_track(directory, track)
+    samples = resample(samples, sample_rate_hz, SAMPLE_RATE_HZ)
+    return sharpen(speech_regions(samples, merge_gap_seconds=pause_seconds), samples)

@@ -1,0 +1,157 @@
+"""What a run needs before it can call or judge, brought up when it is first needed.
+
+A run that reuses every conversation starts no agent and loads no speech engine. When something
+can't be brought up, no attempt is to blame: the run is told through `Preflight`, and the attempt
+that asked waits to be cancelled, which costs it none of its budget.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from orchestrator_assets.errors import OrchestratorError
+from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.records import Task
+from orchestrator_assets.validation.result import ValidationResult
+
+if TYPE_CHECKING:
+    from orchestrator_assets.call.agent_process import AgentAddress
+    from orchestrator_assets.call.conversation import ConversationResult
+    from orchestrator_assets.call.placing import CallPlacer
+    from orchestrator_assets.validation.validator import Validator
+
+
+class Preflight:
+    """The first reason why the run can't go on, for the run to raise."""
+
+    def __init__(self) -> None:
+        self.failed = asyncio.Event()
+        self.error: OrchestratorError | None = None
+
+    async def give_up(self, error: OrchestratorError) -> NoReturn:
+        """Report the reason, then wait until the run has cancelled the caller."""
+        if self.error is None:
+            self.error = error
+            self.failed.set()
+        await asyncio.Future()
+        raise AssertionError("a future nobody resolves was resolved")
+
+
+class AgentOnDemand:
+    """The agent, started at the first `address()` and stopped by `stop()`.
+
+    Entering and leaving `running_agent` happens in one task of its own, whoever asks for it.
+    """
+
+    def __init__(self, evaluation: Evaluation, log_path: Path) -> None:
+        self._evaluation = evaluation
+        self._log_path = log_path
+        self._lifetime: asyncio.Task[None] | None = None
+        self._address: asyncio.Future[AgentAddress] = asyncio.get_running_loop().create_future()
+        self._stopping = asyncio.Event()
+
+    async def address(self) -> AgentAddress:
+        """Return where the agent listens. Raises PreflightError if it does not come up."""
+        if self._lifetime is None:
+            self._lifetime = asyncio.create_task(self._live())
+        return await asyncio.shield(self._address)
+
+    async def stop(self) -> None:
+        """Stop the agent if it was started."""
+        self._stopping.set()
+        if self._lifetime is None:
+            return
+        if not self._address.done():
+            self._lifetime.cancel()
+        await asyncio.wait({self._lifetime})
+        if self._address.done() and not self._address.cancelled():
+            self._address.exception()  # Marks it as seen: nobody may have waited for it any more.
+
+    async def _live(self) -> None:
+        from orchestrator_assets.call.agent_process import running_agent
+
+        try:
+            async with running_agent(self._evaluation.agent, self._log_path) as address:
+                self._address.set_result(address)
+                await self._stopping.wait()
+        except Exception as error:
+            if self._address.done():
+                raise
+            self._address.set_exception(error)
+
+
+class CallsOnDemand:
+    """Places calls; the first one starts the agent and loads the speech engines."""
+
+    def __init__(self, evaluation: Evaluation, agent: AgentOnDemand, preflight: Preflight) -> None:
+        self._evaluation = evaluation
+        self._agent = agent
+        self._preflight = preflight
+        self._lock = asyncio.Lock()
+        self._placer: CallPlacer | None = None
+
+    async def __call__(
+        self, task: Task, attempt: int, directory: Path, slot: AbstractAsyncContextManager[object]
+    ) -> ConversationResult:
+        """Place the call of an attempt: see `PlaceCall`."""
+        placer = await self._ready()
+        return await placer(task, attempt, directory, slot)
+
+    async def _ready(self) -> CallPlacer:
+        async with self._lock:
+            if self._placer is None:
+                try:
+                    self._placer = await self._set_up()
+                except OrchestratorError as error:
+                    cause = error
+                else:
+                    return self._placer
+            else:
+                return self._placer
+        await self._preflight.give_up(cause)
+
+    async def _set_up(self) -> CallPlacer:
+        from orchestrator_assets.call.placing import CallPlacer
+        from orchestrator_assets.call.speech.engines import (
+            default_speech_to_text,
+            default_text_to_speech,
+        )
+
+        text_to_speech = await asyncio.to_thread(default_text_to_speech)
+        speech_to_text = await asyncio.to_thread(default_speech_to_text)
+        address = await self._agent.address()
+        return CallPlacer(self._evaluation, address, text_to_speech, speech_to_text)
+
+
+class ValidationOnDemand:
+    """Judges conversations; the first one loads the speech engine."""
+
+    def __init__(self, evaluation: Evaluation, preflight: Preflight) -> None:
+        self._evaluation = evaluation
+        self._preflight = preflight
+        self._lock = asyncio.Lock()
+        self._validator: Validator | None = None
+
+    async def __call__(self, task: Task, directory: Path, *, bypass_gate: bool) -> ValidationResult:
+        """Judge the conversation in a directory: see `Validate`."""
+        validator = await self._ready()
+        return await validator.validate(task, directory, bypass_gate=bypass_gate)
+
+    async def _ready(self) -> Validator:
+        from orchestrator_assets.call.speech.engines import default_speech_to_text
+        from orchestrator_assets.validation.validator import Validator
+
+        async with self._lock:
+            if self._validator is not None:
+                return self._validator
+            try:
+                speech_to_text = await asyncio.to_thread(default_speech_to_text)
+            except OrchestratorError as error:
+                cause = error
+            else:
+                self._validator = Validator(self._evaluation.validation, speech_to_text)
+                return self._validator
+        await self._preflight.give_up(cause)

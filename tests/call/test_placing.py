@@ -1,0 +1,278 @@
+"""Whole calls over a real WebSocket with real speech, to the demo agent and to broken ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from websockets.asyncio.server import ServerConnection, serve
+
+from orchestrator_assets.call.agent_process import AgentAddress
+from orchestrator_assets.call.conversation import ConversationResult, EndReason
+from orchestrator_assets.call.placing import CallPlacer
+from orchestrator_assets.call.speech.base import SpeechToText, TextToSpeech
+from orchestrator_assets.call.transports import twilio
+from orchestrator_assets.demo.agent_server import AgentServer
+from orchestrator_assets.errors import SpeechEngineError
+from orchestrator_assets.evaluation import Agent, ClockKind, Evaluation
+from orchestrator_assets.records import Record, Task
+
+WAV_FILES = ("audio_user.wav", "audio_assistant.wav", "audio_mixed.wav", "audio_user_clean.wav")
+SHORT_SCRIPT = ["Hello, can you tell me when my appointment is?", "No, thank you. Goodbye."]
+
+
+@pytest.fixture(scope="module")
+def engines(
+    text_to_speech: TextToSpeech, speech_to_text: SpeechToText
+) -> tuple[TextToSpeech, SpeechToText]:
+    return text_to_speech, speech_to_text
+
+
+@asynccontextmanager
+async def demo_agent(engines: tuple[TextToSpeech, SpeechToText]) -> AsyncIterator[AgentAddress]:
+    server = await AgentServer(*engines).listen("127.0.0.1", 0)
+    port = next(iter(server.sockets)).getsockname()[1]
+    async with server:
+        yield AgentAddress(
+            f"ws://127.0.0.1:{port}/media", f"http://127.0.0.1:{port}/calls/{{call_sid}}"
+        )
+
+
+@asynccontextmanager
+async def broken_agent(
+    handle: Callable[[ServerConnection], Awaitable[None]],
+) -> AsyncIterator[AgentAddress]:
+    async with serve(handle, "127.0.0.1", 0) as server:
+        yield AgentAddress(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}")
+
+
+async def place(
+    address: AgentAddress,
+    engines: tuple[TextToSpeech, SpeechToText],
+    directory: Path,
+    *,
+    turns: list[Any] = SHORT_SCRIPT,
+    clock: ClockKind = ClockKind.MEDIA,
+    limit: float = 60,
+    attempt: int = 1,
+    **record: Any,
+) -> ConversationResult:
+    evaluation = Evaluation(
+        name="test",
+        data_set=Path("unused"),
+        agent=Agent(url="ws://unused"),
+        clock=clock,
+        conversation_time_limit_seconds=limit,
+    )
+    task = Task(Record.model_validate({"id": "ä/1", "turns": turns, **record}))
+    placer = CallPlacer(evaluation, address, *engines)
+    return await placer(task, attempt, directory, nullcontext())
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+async def test_a_call_is_heard_on_both_tracks_by_an_independent_ear(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    async with demo_agent(engines) as address:
+        result = await place(address, engines, tmp_path)
+    assert result.conversation_ended_reason is EndReason.GOODBYE
+    assert result.completed
+    assert result.clock == "media"
+    heard = {}
+    for name in ("audio_user.wav", "audio_assistant.wav", "audio_mixed.wav"):
+        samples, rate = soundfile.read(tmp_path / name, dtype="int16")
+        doubled = np.repeat(samples, 2) if rate == 8_000 else samples
+        heard[name] = engines[1].transcribe(doubled).lower()
+    assert "appointment" in heard["audio_user.wav"]
+    assert "goodbye" in heard["audio_user.wav"]
+    assert "booking code" in heard["audio_assistant.wav"]
+    assert "appointment" in heard["audio_mixed.wav"]
+    assert "booking code" in heard["audio_mixed.wav"]
+    assert "booking code" not in heard["audio_user.wav"]
+
+
+async def test_a_call_leaves_all_its_files_on_one_time_line(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    async with demo_agent(engines) as address:
+        result = await place(address, engines, tmp_path)
+    durations = {name: soundfile.info(tmp_path / name).duration for name in WAV_FILES}
+    assert set(durations.values()) == {result.duration_seconds}
+    assert ConversationResult.model_validate_json((tmp_path / "result.json").read_bytes()) == result
+    transcript = read_lines(tmp_path / "transcript.jsonl")
+    assert [row["role"] for row in transcript] == [
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    starts = [row["start_seconds"] for row in transcript]
+    assert starts == sorted(starts)
+    events = read_lines(tmp_path / "user_simulator_events.jsonl")
+    assert events[-1]["data"]["details"]["reason"] == "goodbye"
+    report = json.loads((tmp_path / "final_scenario_db.json").read_text(encoding="utf-8"))
+    assert report == json.loads((tmp_path / "initial_scenario_db.json").read_text(encoding="utf-8"))
+    assert "the call ended by goodbye" in (tmp_path / "logs.log").read_text(encoding="utf-8")
+
+
+async def test_turns_are_audible_where_the_transcript_says(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    async with demo_agent(engines) as address:
+        await place(address, engines, tmp_path)
+    samples, rate = soundfile.read(tmp_path / "audio_user_clean.wav", dtype="int16")
+    spoken = np.zeros(len(samples), dtype=bool)
+    for row in read_lines(tmp_path / "transcript.jsonl"):
+        if row["role"] == "user":
+            span = slice(round(row["start_seconds"] * rate), round(row["end_seconds"] * rate))
+            spoken[span] = True
+            assert np.abs(samples[span]).max() > 1_000
+    assert not samples[~spoken].any()
+
+
+async def test_two_calls_on_the_media_clock_give_the_same_bytes(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    async with demo_agent(engines) as address:
+        await asyncio.gather(*(place(address, engines, tmp_path / name) for name in ("one", "two")))
+    for name in WAV_FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+async def test_an_agent_without_lockstep_is_called_in_real_time(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(twilio, "_LOCKSTEP_ANSWER_SECONDS", 0.05)
+
+    async def silent(connection: ServerConnection) -> None:
+        async for _ in connection:
+            continue
+
+    async with broken_agent(silent) as address:
+        result = await place(address, engines, tmp_path, limit=0.5)
+    assert result.clock == "wall"
+    assert result.conversation_ended_reason is EndReason.TIME_LIMIT_EXCEEDED
+    assert not result.completed
+    assert result.duration_seconds == 0.5
+    assert result.frame_lateness is not None
+    assert (result.ended_at - result.started_at).total_seconds() >= 0.5
+
+
+async def test_a_silent_agent_is_left_and_both_tracks_are_equally_long(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    parameters = {"fault": "dead_air"}
+    script = [SHORT_SCRIPT[0], "My booking code is 55329.", "Goodbye."]
+    async with demo_agent(engines) as address:
+        result = await place(address, engines, tmp_path, turns=script, agent_parameters=parameters)
+    assert result.conversation_ended_reason is EndReason.INACTIVITY_TIMEOUT
+    assert {soundfile.info(tmp_path / name).duration for name in WAV_FILES} == {
+        result.duration_seconds
+    }
+
+
+async def test_the_agents_hang_up_is_told_from_a_broken_connection(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    script = [SHORT_SCRIPT[0], "My booking code is 55329.", "Goodbye."]
+    async with demo_agent(engines) as address:
+        result = await place(
+            address,
+            engines,
+            tmp_path / "hang_up",
+            turns=script,
+            agent_parameters={"fault": "hangs_up"},
+        )
+    assert result.conversation_ended_reason is EndReason.AGENT_HANGUP
+
+    async def drop(connection: ServerConnection) -> None:
+        for _ in range(20):
+            await connection.recv()
+        connection.transport.abort()
+
+    async with broken_agent(drop) as address:
+        result = await place(address, engines, tmp_path / "drop", clock=ClockKind.WALL)
+    assert result.conversation_ended_reason is EndReason.TRANSPORT_ERROR
+    assert result.error is not None
+    assert soundfile.info(tmp_path / "drop" / "audio_user.wav").duration > 0.1
+
+
+async def test_an_agent_that_can_not_be_reached_is_a_result_with_all_files(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, unused_tcp_port: int
+) -> None:
+    url = f"ws://127.0.0.1:{unused_tcp_port}/media"
+    result = await place(AgentAddress(url), engines, tmp_path)
+    assert result.conversation_ended_reason is EndReason.TRANSPORT_ERROR
+    assert result.error_details is not None
+    assert result.error_details.error_type == "TransportError"
+    events = read_lines(tmp_path / "user_simulator_events.jsonl")
+    assert events[-1]["data"]["details"]["reason"] == "transport_error"
+    assert all((tmp_path / name).exists() for name in WAV_FILES)
+
+
+async def test_a_cancelled_call_hangs_up_and_keeps_what_was_recorded(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    hung_up = asyncio.Event()
+    under_way = asyncio.Event()
+
+    async def listen(connection: ServerConnection) -> None:
+        async for raw in connection:
+            message = json.loads(raw)
+            if message["event"] == "media" and int(message["media"]["chunk"]) == 30:
+                under_way.set()
+            if message["event"] == "stop":
+                hung_up.set()
+
+    async with broken_agent(listen) as address:
+        call = asyncio.create_task(place(address, engines, tmp_path, clock=ClockKind.WALL))
+        await asyncio.wait_for(under_way.wait(), 10)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(hung_up.wait(), 5)
+    result = ConversationResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    assert result.conversation_ended_reason is EndReason.CANCELLED
+    assert not result.completed
+    assert result.duration_seconds >= 0.5
+    assert soundfile.info(tmp_path / "audio_user.wav").duration == result.duration_seconds
+
+
+async def test_a_failing_recogniser_costs_the_transcript_and_not_the_call(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+) -> None:
+    class Deaf:
+        sample_rate_hz = 16_000
+
+        def transcribe(self, samples: object) -> str:
+            raise SpeechEngineError("deaf today")
+
+    async with demo_agent(engines) as address:
+        result = await place(address, (engines[0], Deaf()), tmp_path)
+    assert result.conversation_ended_reason is EndReason.GOODBYE
+    assert not (tmp_path / "transcript.jsonl").exists()
+    assert "no transcript: deaf today" in (tmp_path / "logs.log").read_text(encoding="utf-8")
+
+
+async def test_a_missing_call_report_costs_the_report_and_not_the_call(
+    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with demo_agent(engines) as address:
+        unknown = AgentAddress(address.url, f"{address.call_report_url('')}not-{{call_sid}}")
+        with caplog.at_level(logging.WARNING):
+            result = await place(unknown, engines, tmp_path)
+    assert result.completed
+    assert not (tmp_path / "final_scenario_db.json").exists()
+    assert "gave no call report" in caplog.text

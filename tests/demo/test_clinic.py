@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import pytest
+
+from orchestrator_assets.demo.clinic import ANYTHING_ELSE, FAREWELL, ClinicDesk
+
+
+def talk(desk: ClinicDesk, *turns: str) -> list[str]:
+    return [desk.reply(turn) for turn in turns]
+
+
+def test_an_appointment_is_moved_only_after_the_callers_yes() -> None:
+    desk = ClinicDesk()
+    replies = talk(desk, "I would like to move my appointment.", "My code is K7TQ2.")
+    assert replies == [
+        "Certainly. What is your booking code?",
+        "Your appointment is on Tuesday at nine. Which day and time would you like instead?",
+    ]
+    assert desk.reply("Thursday at ten, please.") == (
+        "I can offer you Thursday at ten. Shall I book it?"
+    )
+    assert desk.state == desk.initial_state
+    assert desk.reply("Yes, please.").endswith(ANYTHING_ELSE)
+    assert desk.state["appointments"]["K7TQ2"]["day"] == "Thursday"
+    assert desk.state["appointments"]["K7TQ2"]["time"] == "10:00"
+    assert desk.initial_state["appointments"]["K7TQ2"]["day"] == "Tuesday"
+    assert desk.reply("No, thank you. Goodbye.") == FAREWELL
+
+
+@pytest.mark.parametrize(
+    "heard", ["k 7 t q 2", "K seven T Q two", "it's K, 7, TQ2.", "my code is K7TQ3"]
+)
+def test_a_code_is_understood_however_it_was_written_down(heard: str) -> None:
+    desk = ClinicDesk()
+    talk(desk, "When is my appointment?")
+    assert "Tuesday at nine" in desk.reply(heard)
+
+
+def test_a_code_that_does_not_exist_is_asked_for_again() -> None:
+    desk = ClinicDesk()
+    replies = talk(desk, "Cancel my appointment.", "My code is X9X9X.", "Yes, please.")
+    assert "can not find that code" in replies[1]
+    assert "can not find that code" in replies[2]
+    assert desk.state == desk.initial_state
+
+
+def test_a_no_to_the_offered_time_asks_again() -> None:
+    desk = ClinicDesk()
+    replies = talk(
+        desk,
+        "I want to change my appointment.",
+        "55329",
+        "Monday at 9, please.",
+        "No, that does not work for me.",
+        "Then Friday at ten thirty.",
+        "Yes.",
+    )
+    assert replies[3] == "Which day and time would you like instead?"
+    assert replies[4] == "I can offer you Friday at ten thirty. Shall I book it?"
+    assert desk.state["appointments"]["55329"]["time"] == "10:30"
+
+
+def test_a_desk_that_only_claims_to_act_changes_nothing() -> None:
+    desk = ClinicDesk(claims_without_acting=True)
+    replies = talk(desk, "Cancel my appointment.", "Code 71652.", "Yes, please.")
+    assert "is cancelled" in replies[-1]
+    assert desk.state == desk.initial_state
+    assert [call["name"] for call in desk.tool_calls] == [
+        "look_up_appointment",
+        "cancel_appointment",
+    ]
+
+
+def test_words_that_say_nothing_get_the_choices() -> None:
+    assert "Which would you like?" in ClinicDesk().reply("Um, hello?")

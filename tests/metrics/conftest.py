@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator_assets.audio.wav import WavWriter
+from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
+from orchestrator_assets.call.speech.base import Samples
+from orchestrator_assets.metrics.base import Conversation
+from orchestrator_assets.records import Record, Task
+
+HZ = 8_000
+
+Spans = list[tuple[float, float]]
+
+
+def voiced_noise(seconds: float, seed: int = 0) -> Samples:
+    """Noise from 200 to 1500 Hz, which a voice activity detector takes for speech."""
+    count = round(seconds * HZ)
+    spectrum = np.fft.rfft(np.random.default_rng(seed).normal(size=count))
+    frequencies = np.fft.rfftfreq(count, 1 / HZ)
+    spectrum[(frequencies < 200) | (frequencies > 1500)] = 0
+    noise = np.fft.irfft(spectrum, count)
+    return (noise / np.abs(noise).max() * 12_000).astype(np.int16)
+
+
+def track_of(sounds: list[tuple[float, Samples]], seconds: float = 20.0) -> Samples:
+    """A silent track with sounds at the given seconds."""
+    track = np.zeros(round(seconds * HZ), dtype=np.int16)
+    for at, sound in sounds:
+        start = round(at * HZ)
+        track[start : start + sound.size] = sound
+    return track
+
+
+@pytest.fixture
+def speaking(tmp_path: Path) -> Callable[..., Conversation]:
+    """Makes a conversation in which each side speaks from and to the given seconds."""
+
+    def make(caller: Spans, agent: Spans) -> Conversation:
+        for name, spans in ((CALLER_AUDIO_FILE, caller), (AGENT_AUDIO_FILE, agent)):
+            track = track_of([(start, voiced_noise(end - start)) for start, end in spans])
+            with WavWriter(tmp_path / name, HZ) as file:
+                file.append(track)
+        return Conversation(Task(Record(id="talk")), tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def with_states(tmp_path: Path) -> Callable[..., Conversation]:
+    """Makes a conversation with an expected outcome and the agent's states."""
+
+    def make(
+        expected: dict[str, Any] | None,
+        *,
+        initial: dict[str, Any] | None = None,
+        final: dict[str, Any] | None = None,
+    ) -> Conversation:
+        for name, state in (
+            ("initial_scenario_db.json", initial),
+            ("final_scenario_db.json", final),
+        ):
+            if state is not None:
+                (tmp_path / name).write_text(json.dumps(state), encoding="utf-8")
+        record = Record.model_validate({"id": "book", "expected_outcome": expected})
+        return Conversation(Task(record), tmp_path)
+
+    return make
