@@ -43,4 +43,5 @@ def _encoding_table() -> NDArray[np.uint8]:
     exponent = np.searchsorted(_SEGMENT_ENDS, magnitude)
     mantissa = (magnitude >> (exponent + 1)) & 0x0F
     sign = np.where(linear < 0, 0x80, 0)
-    return (~(sign | (exponent << 4) | mantissa) & 0xFF).astype(np.uint8)
+    codes: NDArray[np.uint8] = (~(sign | (exponent << 4) | mantissa) & 0xFF).astype(np.uint8)
+    return codes

@@ -17,7 +17,8 @@ FULL_SCALE = 32768.0
 
 def to_pcm16(audio: NDArray[np.floating[Any]]) -> Samples:
     """Return floating-point `audio` (full scale 1.0) rounded to PCM16; what is louder saturates."""
-    return np.clip(np.rint(audio * FULL_SCALE), -32768, 32767).astype(np.int16)
+    samples: Samples = np.clip(np.rint(audio * FULL_SCALE), -32768, 32767).astype(np.int16)
+    return samples
 
 
 def resample(samples: Samples, from_hz: int, to_hz: int) -> Samples:
@@ -31,7 +32,7 @@ def resample(samples: Samples, from_hz: int, to_hz: int) -> Samples:
 
 
 def rms_dbfs(samples: Samples) -> float:
-    """Return the root mean square level in dBFS (a full-scale square wave is 0), -inf of silence."""
+    """Return the root mean square level in dBFS: a full square wave is 0, silence -inf."""
     if samples.size == 0:
         return -math.inf
     rms = math.sqrt(float(np.mean(np.square(samples, dtype=np.float64)))) / FULL_SCALE
@@ -55,4 +56,5 @@ def mix(first: Samples, second: Samples) -> Samples:
     longer, shorter = sorted((first, second), key=len, reverse=True)
     total = longer.astype(np.int32)
     total[: shorter.size] += shorter
-    return np.clip(total, -32768, 32767).astype(np.int16)
+    mixed: Samples = np.clip(total, -32768, 32767).astype(np.int16)
+    return mixed

@@ -146,4 +146,5 @@ def _read_unfinished(path: Path, layout: _Layout) -> Samples:
 def _as_mono(samples: Samples) -> Samples:
     if samples.shape[1] == 1:
         return np.ascontiguousarray(samples[:, 0])
-    return np.rint(samples.mean(axis=1)).astype(np.int16)
+    average: Samples = np.rint(samples.mean(axis=1)).astype(np.int16)
+    return average

@@ -175,7 +175,8 @@ class ScriptedCaller:
         silent = self._silent_frames
         if self._detector.speaking:
             return
-        if not turns_left and silent >= seconds_to_frames(self._caller.farewell_wait_seconds):
+        farewell_frames = seconds_to_frames(self._caller.farewell_wait_seconds)
+        if not turns_left and not self._has_asked() and silent >= farewell_frames:
             self._hang_up(EndReason.GOODBYE)
         elif self._nothing_happened_yet() and silent >= seconds_to_frames(
             self._caller.speaks_first_after_seconds
@@ -183,6 +184,10 @@ class ScriptedCaller:
             self._pause_before_turn(0.0)
         elif silent >= seconds_to_frames(self._caller.inactivity_timeout_seconds):
             self._hang_up(EndReason.INACTIVITY_TIMEOUT)
+
+    def _has_asked(self) -> bool:
+        """Whether the last thing said was a question, which deserves an answer."""
+        return bool(self._turns) and self._turns[self._next_turn - 1].text.rstrip().endswith("?")
 
     def _nothing_happened_yet(self) -> bool:
         return self._next_turn == 0 and self._answer_frames == 0 and bool(self._turns)

@@ -8,7 +8,7 @@ import unicodedata
 import jiwer
 
 from orchestrator_assets.call.speech.number_words import with_digits
-from orchestrator_assets.call.speech.spoken_form import spoken_form
+from orchestrator_assets.call.speech.spoken_form import MONTHS, WEEKDAYS, spoken_form
 
 _SAME_SPELLING = {
     "okay": "ok",
@@ -20,6 +20,9 @@ _SAME_SPELLING = {
 }
 _SAME_SOUND = {"to": "2", "too": "2", "for": "4"}
 _REPLACED = _SAME_SPELLING | _SAME_SOUND
+_DETAIL = re.compile(
+    rf"\S*\d\S*(?: [ap]\.?m\b)?|\b(?:{'|'.join((*MONTHS, *WEEKDAYS))})\b", re.IGNORECASE
+)
 
 
 def canonical(text: str) -> str:
@@ -31,7 +34,7 @@ def canonical(text: str) -> str:
     """
     decomposed = unicodedata.normalize("NFKD", spoken_form(text))
     plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
-    words = re.findall(r"\w+", re.sub(r"['’]", "", plain.lower()).replace("_", " "))
+    words = re.findall(r"\w+", re.sub(r"['\u2019]", "", plain.lower()).replace("_", " "))
     return "".join(_REPLACED.get(word, word) for word in with_digits(words))
 
 
@@ -45,3 +48,14 @@ def character_error_rate(meant: str, heard: str) -> float:
     if not reference:
         return 1.0 if hypothesis else 0.0
     return float(jiwer.cer(reference, hypothesis))
+
+
+def missing_details(meant: str, heard: str) -> tuple[str, ...]:
+    """Return the codes, numbers, dates, times and amounts of `meant` that were not heard.
+
+    In a long sentence one wrong digit is less than the errors a recogniser makes by itself; it is
+    the error that matters most, so it is looked for by itself. As written in `meant`, in order.
+    """
+    hypothesis = canonical(heard)
+    details = (match[0].strip(".,;:!?") for match in _DETAIL.finditer(meant))
+    return tuple(detail for detail in details if canonical(detail) not in hypothesis)

@@ -54,7 +54,9 @@ class HibariTextToSpeech:
             sentences = [
                 trimmed
                 for phonemes in self._engine.phonemize(spoken)
-                if (trimmed := self._sentence(phonemes, voice, sample_rate_hz)).size
+                # Of bare punctuation the engine makes a grunt.
+                if any(sign.isalpha() for sign in phonemes)
+                and (trimmed := self._sentence(phonemes, voice, sample_rate_hz)).size
             ]
         except Exception as error:
             raise SpeechEngineError(f"hibari cannot say {spoken!r}: {error}") from error

@@ -4,9 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_UNITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _SCALES = {1_000_000_000: "billion", 1_000_000: "million", 1_000: "thousand"}
+_UNNAMED = 1000 * max(_SCALES)
 _IRREGULAR_ORDINALS = {
     "one": "first",
     "two": "second",
@@ -24,7 +46,12 @@ def digit_words(digits: str, separator: str = " ") -> str:
 
 
 def cardinal(number: int) -> str:
-    """Return a number below 10^12 in words: 1205 is "one thousand two hundred five"."""
+    """Return a number in words: 1205 is "one thousand two hundred five".
+
+    From 10^12 on, where nobody counts any more, digit by digit.
+    """
+    if number >= _UNNAMED:
+        return digit_words(str(number))
     if number < 20:
         return _UNITS[number]
     if number < 100:
@@ -32,10 +59,8 @@ def cardinal(number: int) -> str:
         return _TENS[tens - 2] + (f"-{_UNITS[unit]}" if unit else "")
     if number < 1000:
         return _compound(number, 100, "hundred")
-    for scale, name in _SCALES.items():
-        if number >= scale:
-            return _compound(number, scale, name)
-    raise AssertionError("unreachable: 1000 is the smallest scale")
+    scale = max(scale for scale in _SCALES if scale <= number)
+    return _compound(number, scale, _SCALES[scale])
 
 
 def _compound(number: int, scale: int, name: str) -> str:
@@ -112,7 +137,7 @@ class _NumberReader:
     def read(self) -> bool:
         """Read `value` and advance `position` past it; return whether there was a number."""
         start = self.position
-        ceiling = max(_SCALES) * 1000
+        ceiling = _UNNAMED
         while (group := self._below_thousand(may_follow_and=self.position > start)) is not None:
             scale = 1
             if (named := _SCALE_VALUES.get(self._next_word(), ceiling)) < ceiling:

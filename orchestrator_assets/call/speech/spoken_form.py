@@ -18,12 +18,25 @@ from orchestrator_assets.call.speech.number_words import (
 )
 
 _PAUSE = ", "
-_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"]
-_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_MONTH_OF_ABBREVIATION = {month[:3].lower(): month for month in _MONTHS}
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_MONTH_OF_ABBREVIATION = {month[:3].lower(): month for month in MONTHS}
 _ABBREVIATED_MONTH = r"(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
-_MONTH = rf"({'|'.join(_MONTHS)}|{_ABBREVIATED_MONTH})"
-_MONTH_BEFORE_DAY = rf"({'|'.join(_MONTHS)}|{_ABBREVIATED_MONTH}\.?)"
+_MONTH = rf"({'|'.join(MONTHS)}|{_ABBREVIATED_MONTH})"
+_MONTH_BEFORE_DAY = rf"({'|'.join(MONTHS)}|{_ABBREVIATED_MONTH}\.?)"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?(?![\w:%]|[.,-]\d)"
 _CURRENCIES = {
     "$": ("dollar", "cent"),
@@ -44,6 +57,7 @@ _UNITS = {
     "hrs": "hours",
 }
 _CLOCK = r"\d{1,2}(?::\d{2})?"
+_HALF = r"(?: ?[AaPp]\.?[Mm]\b\.?)"
 
 
 def spoken_form(text: str) -> str:
@@ -85,18 +99,22 @@ def _us_date(match: re.Match[str]) -> str:
 def _date(month: int, day: int, year: str | None) -> str | None:
     if not (1 <= month <= 12 and 1 <= day <= 31):
         return None
-    said = f"{_MONTHS[month - 1]} {ordinal(day)}"
+    said = f"{MONTHS[month - 1]} {ordinal(day)}"
     return f"{said}, {year_words(int(year))}" if year else said
 
 
 def _month_day(match: re.Match[str]) -> str:
+    if not 1 <= int(match[2]) <= 31:
+        return match[0]
     month = _month(match[1])
     year = f", {year_words(int(match[3]))}" if match[3] else ""
     return f"{month} {ordinal(int(match[2]))}{year}"
 
 
 def _day_month(match: re.Match[str]) -> str:
-    article = "" if match[1] is None else "the "
+    if not 1 <= int(match[2]) <= 31:
+        return match[0]
+    article = match[1] or ""
     year = f", {year_words(int(match[4]))}" if match[4] else ""
     return f"{article}{ordinal(int(match[2]))} of {_month(match[3])}{year}"
 
@@ -127,7 +145,7 @@ def _ends_sentence(match: re.Match[str]) -> bool:
     if following is None:
         return match.end() == len(match.string.rstrip("\"')] \n"))
     word = following[1]
-    return word[0].isupper() and word not in _MONTHS and word not in _WEEKDAYS
+    return word[0].isupper() and word not in MONTHS and word not in WEEKDAYS
 
 
 def _money(match: re.Match[str]) -> str:
@@ -175,11 +193,14 @@ def _code(match: re.Match[str]) -> str:
     # "COVID-19" and "20-minute" are words with a number; "KT-4821" is a code.
     if len(parts) > 1 and any(part.isalpha() and len(part) >= 4 for part in parts):
         return "-".join(_plain_number(part) if part.isdecimal() else part for part in parts)
-    return _PAUSE.join(
+    said = _PAUSE.join(
         digit_words(character) if character.isdecimal() else character.upper()
         for character in match[0]
         if character != "-"
     )
+    # "P6 to Friday" would run into "P, six to Friday".
+    runs_on = len(match[0]) >= 4 and re.match(r" \w", match.string[match.end() :])
+    return f"{said}," if runs_on else said
 
 
 def _version(match: re.Match[str]) -> str:
@@ -214,6 +235,10 @@ def _number(match: re.Match[str]) -> str:
     return f"{label}{sign}{said}{percent}"
 
 
+def _left_over(match: re.Match[str]) -> str:
+    return f"{' point ' if match[1] else ''}{digit_words(match[2])}"
+
+
 def _plain_number(digits: str) -> str:
     """Say a quantity or a year as a number, an identifier digit by digit."""
     if len(digits) == 4 and digits[:2] in ("19", "20"):
@@ -234,6 +259,7 @@ def _groups(digits: str) -> list[str]:
 
 
 _WHOLE = r"\d{1,3}(?:,\d{3}){1,3}|\d+"
+# Every rule leaves words only, so what is more specific comes first and is not touched again.
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"\b([\w.+-]+)@([\w-]+(?:\.[\w-]+)+)"), _email),
     (re.compile(r"\b(?:[\w-]+\.)+(?:com|org|net|edu|gov|io)\b"), _domain),
@@ -241,13 +267,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})(?:/(\d{4}|\d{2}))?(?![\w/])"), _us_date),
     (re.compile(rf"\b{_MONTH_BEFORE_DAY} {_DAY}(?:,? (\d{{4}})\b)?"), _month_day),
     (re.compile(rf"\b(the )?{_DAY} (?:of )?{_MONTH}(?:,? (\d{{4}})\b)?"), _day_month),
-    (
-        re.compile(
-            rf"(?<![\w.-])({_CLOCK}(?: ?[ap]\.?m\.?)?)\s?[-–]\s?(?=\d{{1,2}}(?::\d| ?[ap]\.?m))",
-            re.IGNORECASE,
-        ),
-        _time_range,
-    ),
+    (re.compile(rf"(?<![\w.-])({_CLOCK}{_HALF}?)\s?[-\u2013]\s?(?={_CLOCK}{_HALF})"), _time_range),
+    (re.compile(rf"(?<![\w.-])({_CLOCK})\s?[-\u2013]\s?(?=\d{{1,2}}:\d\d)"), _time_range),
     (
         re.compile(r"(?<![\w:.,$])(\d{1,2})[:.](\d{2})\s?([ap])(?:m\b|\.\s?m\b\.?)", re.IGNORECASE),
         _time,
@@ -265,7 +286,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         _phone,
     ),
     (re.compile(r"(?<![\w.-])\d{1,2}(?: \d){2,}(?![\w-])"), _spaced_digits),
-    (re.compile(r"(?<![\w.-])(\d{1,2})\s?[-–]\s?(\d{1,2})(?![\w-])"), _range),
+    (re.compile(r"(?<![\w.-])(\d{1,2})\s?[-\u2013]\s?(\d{1,2})(?![\w-])"), _range),
     (re.compile(r"(?<![\w.-])\d+(?:-\d+)+(?![\w-])"), _phone),
     (re.compile(r"(?<![\w-])[A-Z](?:-[A-Z])+(?![\w-])"), _spelling),
     (re.compile(r"(?<![\w-])[B-DF-HJ-NP-TV-XZ]{5,}(?![\w-])"), _spelling),
@@ -286,4 +307,5 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         ),
         _number,
     ),
+    (re.compile(r"(\.)?(\d+)"), _left_over),
 )

@@ -81,6 +81,16 @@ def test_after_the_last_turn_an_agent_that_says_nothing_is_told_goodbye(
     assert caller.hang_up_reason is EndReason.GOODBYE
 
 
+def test_a_last_question_is_given_the_whole_inactivity_timeout(
+    text_to_speech: TextToSpeech, agent_speech: list[Samples]
+) -> None:
+    caller = make_caller(text_to_speech, turns=["Are you still there?"])
+    play(caller, agent_speech + [SILENCE] * 600)
+    assert caller.hang_up_reason is None
+    play(caller, [SILENCE] * 600)
+    assert caller.hang_up_reason is EndReason.INACTIVITY_TIMEOUT
+
+
 def test_a_barge_in_starts_inside_the_agents_turn(
     text_to_speech: TextToSpeech, agent_speech: list[Samples]
 ) -> None:
