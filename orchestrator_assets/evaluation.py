@@ -97,10 +97,11 @@ class SpeechFidelityThresholds(_Strict):
     """Space-free character error rates that bound the ratings of a caller turn.
 
     Up to `rating_3` the turn is rated 3 (as meant), up to `rating_2` it is rated 2, above it 1.
+    A turn of which a code, number, date, time or amount was not heard is rated 1 in any case.
     """
 
     rating_3: float = Field(default=0.03, ge=0, le=1)
-    rating_2: float = Field(default=0.10, ge=0, le=1)
+    rating_2: float = Field(default=0.05, ge=0, le=1)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

@@ -26,7 +26,8 @@ def voiced_noise(seconds: float, seed: int = 0) -> Samples:
     frequencies = np.fft.rfftfreq(count, 1 / HZ)
     spectrum[(frequencies < 200) | (frequencies > 1500)] = 0
     noise = np.fft.irfft(spectrum, count)
-    return (noise / np.abs(noise).max() * 12_000).astype(np.int16)
+    samples: Samples = (noise / np.abs(noise).max() * 12_000).astype(np.int16)
+    return samples
 
 
 def track_of(sounds: list[tuple[float, Samples]], seconds: float = 20.0) -> Samples:

@@ -36,7 +36,7 @@ def test_scores_are_written_in_evas_shape_and_read_back(tmp_path: Path) -> None:
 
 
 def test_a_merge_replaces_its_own_scores_and_keeps_all_else(tmp_path: Path) -> None:
-    evas = {
+    evas: dict[str, Any] = {
         "record_id": "r",
         "context": {"turns": 3},
         "metrics": {
@@ -50,7 +50,7 @@ def test_a_merge_replaces_its_own_scores_and_keeps_all_else(tmp_path: Path) -> N
     merge_scores(tmp_path, "r", {"own": score("own", 0.5)})
     merged = document(tmp_path)
     assert merged["metrics"]["own"]["score"] == 0.5
-    del merged["metrics"]["own"], evas["metrics"]["own"]  # type: ignore[attr-defined]
+    del merged["metrics"]["own"], evas["metrics"]["own"]
     assert merged == evas
 
 

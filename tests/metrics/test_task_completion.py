@@ -14,7 +14,6 @@ from orchestrator_assets.metrics.task_completion import TaskCompletion
 Make = Callable[..., Conversation]
 
 INITIAL = {"orders": {"A/1": {"status": "open", "qty": 2}}, "credits": {"C1": 5}, "log": []}
-EVA = Path(__file__).parents[3] / "shared/eva"
 
 
 def after(**changes: Any) -> dict[str, Any]:
@@ -59,7 +58,7 @@ def test_what_is_missing_unexpected_and_different_is_told_apart(with_states: Mak
 
 
 def test_no_change_at_all_can_be_what_is_expected(with_states: Make) -> None:
-    nothing = {"changes": {}}
+    nothing: dict[str, Any] = {"changes": {}}
     metric = TaskCompletion()
     assert metric.compute(with_states(nothing, initial=INITIAL, final=INITIAL)).score == 1.0
     final = after(log=["called"])
@@ -146,11 +145,10 @@ def test_a_damaged_state_is_named(with_states: Make) -> None:
         TaskCompletion().compute(conversation)
 
 
-@pytest.mark.skipif(not EVA.is_dir(), reason="EVA's public data is not beside the project")
 def test_a_real_final_state_equals_itself_and_differs_from_its_initial_state(
-    with_states: Make,
+    with_states: Make, eva_data: Path
 ) -> None:
-    directory = EVA / "run/records/1.1.2"
+    directory = eva_data / "run/records/1.1.2"
     initial = json.loads((directory / "initial_scenario_db.json").read_text(encoding="utf-8"))
     final = json.loads((directory / "final_scenario_db.json").read_text(encoding="utf-8"))
     metric = TaskCompletion()

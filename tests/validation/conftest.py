@@ -31,7 +31,8 @@ def voiced_noise(seconds: float, sample_rate_hz: int, seed: int = 0) -> Samples:
     frequencies = np.fft.rfftfreq(count, 1 / sample_rate_hz)
     spectrum[(frequencies < 200) | (frequencies > 1500)] = 0
     noise = np.fft.irfft(spectrum, count)
-    return (noise / np.abs(noise).max() * 12_000).astype(np.int16)
+    samples: Samples = (noise / np.abs(noise).max() * 12_000).astype(np.int16)
+    return samples
 
 
 @dataclass

@@ -10,8 +10,6 @@ from orchestrator_assets.call.conversation import EVENTS_FILE
 from orchestrator_assets.call.conversation_files import LEGACY_EVENTS_FILE
 from orchestrator_assets.validation.gate import score_valid_end
 
-EVA_RECORD = Path(__file__).parents[3] / "shared/eva/run/records/1.1.2"
-
 
 def test_a_goodbye_passes(call: Any) -> None:
     score = score_valid_end(call.caller_says(0, "Bye.", at=1).ends("goodbye"))
@@ -95,8 +93,7 @@ def test_evas_older_names_of_file_and_sides_are_understood(call: Any) -> None:
     assert score.details["last_audio_from"] == "simulated_user"
 
 
-@pytest.mark.skipif(not EVA_RECORD.is_dir(), reason="EVA's public run is not beside the project")
-def test_a_real_eva_conversation_passes() -> None:
-    score = score_valid_end(EVA_RECORD)
+def test_a_real_eva_conversation_passes(eva_data: Path) -> None:
+    score = score_valid_end(eva_data / "run/records/1.1.2")
     assert score.score == 1.0
     assert score.details["last_audio_from"] == "simulated_user"
