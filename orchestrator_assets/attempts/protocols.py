@@ -1,0 +1,108 @@
+"""What the attempt loop is given: how to call, judge, score and report, and within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
+from orchestrator_assets.call.conversation import ConversationResult
+from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.records import Task
+from orchestrator_assets.validation.result import ValidationResult
+
+
+class AttemptMode(StrEnum):
+    """What an invocation does with the tasks it is given."""
+
+    CALL = "call"
+    """Reuse accepted conversations, judge unjudged ones, call for the rest."""
+    FORCE = "force"
+    """Call again, whatever is there."""
+    VALIDATE_ONLY = "validate_only"
+    """Judge the conversations that are there, accepted ones too. Calls nobody, moves nothing."""
+    METRICS_ONLY = "metrics_only"
+    """Compute the metrics of accepted conversations."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptLimits:
+    """The bounds of one invocation.
+
+    `max_attempts` are the calls a task may use; 0 judges what is there and calls nobody.
+    `max_time_limit_attempts` is how many of a task's attempts may run into the time limit before a
+    well-played one of them is accepted; 0 never accepts one.
+    """
+
+    max_attempts: int
+    max_time_limit_attempts: int
+    max_concurrent_conversations: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRetries:
+    """How often a judge that gives no answer is asked, and how long to wait in between."""
+
+    tries: int = 3
+    first_delay_seconds: float = 1.0
+    factor: float = 2.0
+
+    def delays(self) -> list[float]:
+        """Return the waits between the tries, in seconds."""
+        return [self.first_delay_seconds * self.factor**index for index in range(self.tries - 1)]
+
+
+class PlaceCall(Protocol):
+    """Places the call of one attempt and returns once all its files, the result last, are written.
+
+    It holds `slot` only while the call is live. When cancelled it hangs up and passes that on.
+    """
+
+    async def __call__(
+        self,
+        task: Task,
+        attempt: int,
+        directory: Path,
+        slot: AbstractAsyncContextManager[object],
+        /,
+    ) -> ConversationResult:
+        """Place the call, and leave its files in `directory`."""
+        ...
+
+
+class Validate(Protocol):
+    """Judges the conversation in a directory, and writes the scores to its `metrics.json`.
+
+    Scores that are there already are computed again: it is asked only when they are in doubt.
+    """
+
+    async def __call__(
+        self, task: Task, directory: Path, /, *, bypass_gate: bool
+    ) -> ValidationResult:
+        """Return the verdict; with `bypass_gate` also on a call the gate rejects."""
+        ...
+
+
+class ComputeMetrics(Protocol):
+    """Scores the agent in an accepted conversation, and writes the scores to `metrics.json`."""
+
+    async def __call__(self, task: Task, directory: Path, /) -> Mapping[str, MetricScore]:
+        """Return the scores by name; what could not be scored has an `error`."""
+        ...
+
+
+class AttemptListener(Protocol):
+    """Is told of progress, on the event loop; must return at once."""
+
+    def attempt_started(self, task: Task, attempt: int) -> None:
+        """The attempt's call goes live."""
+
+    def attempt_ended(self, task: Task, summary: AttemptSummary) -> None:
+        """The attempt was judged, and accepted or archived."""
+
+    def task_settled(self, outcome: TaskOutcome) -> None:
+        """Nothing more happens to the task in this invocation."""

@@ -1,0 +1,31 @@
+"""Writes all summaries of a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator_assets.records import Task
+from orchestrator_assets.store.atomic import write_json, write_text
+from orchestrator_assets.store.lock import exclusively
+from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.store.runs import read_runs
+from orchestrator_assets.summary.evaluation_summary import evaluation_summary
+from orchestrator_assets.summary.metrics_summary import metrics_summary
+from orchestrator_assets.summary.results_csv import results_csv
+from orchestrator_assets.summary.task_state import read_task_state
+
+
+def write_summaries(run_directory: RunDirectory, tasks: Sequence[Task]) -> None:
+    """Write evaluation_summary.json, metrics_summary.json and results.csv.
+
+    They say what the run directory says of `tasks`, which should be all tasks of the evaluation in
+    data-set order, not only those of one run. Blocking; runs that end together take turns.
+
+    Raises RunDirectoryError if the journal of invocations is damaged.
+    """
+    with exclusively(run_directory.locks_path / ".summaries"):
+        states = [read_task_state(run_directory, task) for task in tasks]
+        runs = read_runs(run_directory)
+        write_json(run_directory.evaluation_summary_path, evaluation_summary(states, runs))
+        write_json(run_directory.metrics_summary_path, metrics_summary(states))
+        write_text(run_directory.results_path, results_csv(states))

@@ -1,0 +1,175 @@
+"""Judges that give no answer (A4), and metrics (A8)."""
+
+from __future__ import annotations
+
+import asyncio
+
+from scripted_world import BAD_CALLER, GOOD, HANGUP, TIMEOUT, World, task, until
+
+from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
+from orchestrator_assets.errors import SpeechEngineError
+
+A = task("a")
+B = task("b")
+
+
+async def test_a_judge_that_errors_is_asked_again_and_the_call_not_repeated(world: World) -> None:
+    world.judge_outages["a"] = 2
+
+    outcome = await world.settle(A)
+
+    assert outcome.acceptance is Acceptance.VALIDATED
+    assert len(world.judged) == 3
+    assert world.waits == [1.0, 2.0]
+    assert world.calls == [("a", 1)]
+
+
+async def test_a_task_whose_judge_stays_silent_ends_unjudged_with_its_call_in_place(
+    world: World,
+) -> None:
+    world.judge_outages["a"] = 3
+
+    outcome = await world.settle(A)
+
+    assert not outcome.accepted
+    assert [(each.outcome, each.cause) for each in outcome.attempts] == [
+        (Outcome.UNJUDGED, Cause.JUDGE)
+    ]
+    assert "no answer" in outcome.attempts[0].reason
+    assert world.calls == [("a", 1)]
+    assert world.record_directories() == ["a"]
+
+
+async def test_a_later_invocation_judges_the_unjudged_call_without_calling(world: World) -> None:
+    world.judge_outages["a"] = 3
+    await world.settle(A)
+
+    outcome = await world.settle(A)
+
+    assert (outcome.accepted, outcome.attempts_made) == (True, 0)
+    assert world.calls == [("a", 1)]
+    assert [each.outcome for each in outcome.attempts] == [Outcome.PASSED]
+
+
+async def test_a_late_verdict_against_an_unjudged_call_leads_to_the_next_attempt(
+    world: World,
+) -> None:
+    world.scripts["a"] = [BAD_CALLER, GOOD]
+    world.judge_outages["a"] = 3
+    await world.settle(A)
+
+    outcome = await world.settle(A)
+
+    assert outcome.accepted_attempt == 2
+    assert world.archived_call(A, 1) == "a#1"
+
+
+async def test_a_judge_without_its_speech_engine_leaves_the_call_unjudged(world: World) -> None:
+    world.judge_errors["a"] = SpeechEngineError("not installed")
+
+    outcome = await world.settle(A)
+
+    assert outcome.attempts[0].outcome is Outcome.UNJUDGED
+    assert world.calls == [("a", 1)]
+
+
+async def test_an_unfinished_call_needs_no_answer_from_the_judge(world: World) -> None:
+    world.scripts["a"] = [HANGUP, GOOD]
+    world.judge_outages["a"] = 0
+
+    outcome = await world.settle(A)
+
+    assert outcome.accepted_attempt == 2
+    assert world.waits == []
+
+
+async def test_a_time_limited_call_with_a_silent_judge_is_not_repeated(world: World) -> None:
+    world.scripts["a"] = [TIMEOUT]
+    world.judge_outages["a"] = 3
+
+    unjudged = await world.settle(A)
+    judged = await world.settle(A)
+
+    assert unjudged.attempts[0].outcome is Outcome.UNJUDGED
+    assert judged.acceptance is Acceptance.TIME_LIMIT
+    assert world.calls == [("a", 1)]
+
+
+async def test_a_failing_metric_never_costs_a_call(world: World) -> None:
+    world.metric_errors["a"] = RuntimeError("judge key")
+
+    failed, good = await world.run(A, B)
+
+    assert failed.accepted
+    assert failed.metrics is not None
+    assert not failed.metrics
+    assert failed.error == "metrics failed: RuntimeError: judge key"
+    assert good.metrics
+    assert sorted(world.calls) == [("a", 1), ("b", 1)]
+
+
+async def test_metrics_that_failed_are_computed_in_the_next_invocation(world: World) -> None:
+    world.metric_errors["a"] = RuntimeError("judge key")
+    await world.settle(A)
+    world.metric_errors.clear()
+
+    outcome = await world.settle(A)
+
+    assert (outcome.reused, outcome.attempts_made) == (True, 0)
+    assert outcome.metrics is not None
+    assert outcome.metrics["task_completion"].score == 1.0
+
+
+async def test_metrics_that_are_missing_on_disk_are_computed_for_a_reused_call(
+    world: World,
+) -> None:
+    outcome = await world.settle(A)
+    assert outcome.directory is not None
+    (outcome.directory / "metrics.json").unlink()
+
+    await world.settle(A)
+
+    assert world.scored == [("a", "a#1"), ("a", "a#1")]
+
+
+async def test_a_metric_that_was_added_to_the_evaluation_is_computed_without_a_call(
+    world: World,
+) -> None:
+    await world.settle(A, metric_names=["task_completion"])
+    await world.settle(A, metric_names=["task_completion"])
+    assert len(world.scored) == 1
+
+    await world.settle(A, metric_names=["task_completion", "response_latency"])
+
+    assert len(world.scored) == 2
+    assert world.calls == [("a", 1)]
+
+
+async def test_metrics_overlap_with_the_calls_of_others(world: World) -> None:
+    world.held_metrics["a"] = asyncio.Event()
+    world.held_preparing["b"] = asyncio.Event()
+    running = asyncio.create_task(world.run(A, B, concurrent=1))
+    await until(lambda: world.scored == [("a", "a#1")])
+
+    world.held_preparing["b"].set()
+    await until(lambda: world.scored == [("a", "a#1"), ("b", "b#1")])
+    world.held_metrics["a"].set()
+
+    first, second = await running
+    assert first.metrics
+    assert second.metrics
+
+
+async def test_a_task_settles_after_its_metrics(world: World) -> None:
+    world.held_metrics["a"] = asyncio.Event()
+    settled: list[str] = []
+
+    async def consume() -> None:
+        async for outcome in world.attempts(A, B):
+            settled.append(outcome.task.id)
+            if outcome.task.id == "b":
+                world.held_metrics["a"].set()
+
+    await asyncio.wait_for(consume(), 5)
+
+    assert settled == ["b", "a"]
