@@ -11,6 +11,7 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from orchestrator_assets.attempts.outcomes import Cause
 from orchestrator_assets.errors import ConfigurationError, Fault
 from orchestrator_assets.metrics.registry import metric_names
 from orchestrator_assets.records import Record, Task, load_records, tasks_of
@@ -145,7 +146,17 @@ class Evaluation(_Strict):
         description="Time-limited attempts after which a well-played one is accepted; 0: never.",
     )
     conversation_time_limit_seconds: float = Field(default=600, gt=0, le=10_000)
+    retry_on: tuple[Cause, ...] = Field(
+        default=tuple(Cause),
+        description="Causes whose failed attempts are tried again; all, unless some are left out.",
+    )
     max_concurrent_conversations: int = Field(default=4, ge=1, le=1_000)
+    calls_per_worker: int = Field(
+        default=10,
+        ge=1,
+        le=100,
+        description="Live calls a worker process holds; there are as many workers as that takes.",
+    )
     validation: Validation = Validation()
     metrics: tuple[str, ...] = ("task_completion", "response_latency")
     output_dir: Path = Field(default=Path("runs"), description="Relative to the working directory.")

@@ -72,7 +72,9 @@ def score_speech_fidelity(
     details: dict[str, Any] = {
         "reason": _reason(turns),
         "per_turn_ratings": {str(turn.turn): turn.rating for turn in turns},
-        "turns": [asdict(turn) for turn in turns],
+        "turns": [
+            {**asdict(turn), "missing_details": list(turn.missing_details)} for turn in turns
+        ],
         "left_out": [
             {"turn": claim.turn, "reason": "the call ended while it was spoken"}
             for claim in left_out
