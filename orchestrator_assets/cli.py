@@ -46,7 +46,7 @@ class ExitCode(IntEnum):
 def run(evaluation: EvaluationArgument = None, force: ForceOption = False) -> None:
     """Call, validate and score every task of an evaluation; accepted ones are reused."""
     with _exit_codes():
-        from orchestrator_assets.cli_run import run_evaluation
+        from orchestrator_assets.cli_run import run_evaluation  # noqa: PLC0415
 
         raise typer.Exit(run_evaluation(evaluation, force=force))
 
@@ -55,7 +55,7 @@ def run(evaluation: EvaluationArgument = None, force: ForceOption = False) -> No
 def rerun(evaluation: EvaluationArgument = None) -> None:
     """Try the tasks of an evaluation again that failed, and only those."""
     with _exit_codes():
-        from orchestrator_assets.cli_run import rerun_failed_tasks
+        from orchestrator_assets.cli_run import rerun_failed_tasks  # noqa: PLC0415
 
         raise typer.Exit(rerun_failed_tasks(evaluation))
 
@@ -68,7 +68,7 @@ def ui(
 ) -> None:
     """Open Dagster's UI on the runs and assets of all evaluations there are."""
     with _exit_codes():
-        from orchestrator_assets.cli_ui import open_ui
+        from orchestrator_assets.cli_ui import open_ui  # noqa: PLC0415
 
         open_ui(evaluation, host=host, port=port)
 
@@ -83,7 +83,7 @@ def demo_agent(
 ) -> None:
     """Run the demo's agent by itself, to be called from anywhere."""
     with _exit_codes():
-        from orchestrator_assets.demo.agent_server import serve
+        from orchestrator_assets.demo.agent_server import serve  # noqa: PLC0415
 
         try:
             serve(host, port, until_stdin_closes=until_stdin_closes)

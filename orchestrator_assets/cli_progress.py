@@ -38,7 +38,7 @@ def run_progress(console: Console, run_name: str, total: int) -> RunProgress:
 
 
 class LiveProgress:
-    """A bar for the run, a line for each live attempt, and a line that stays for each failed one."""
+    """A bar for the run, a line for each live attempt, and lines that stay for what has ended."""
 
     def __init__(self, console: Console, run_name: str, total: int) -> None:
         self._console = console
@@ -56,11 +56,15 @@ class LiveProgress:
         self._bar = self._run.add_task(escape(run_name), total=total)
         self._lines: dict[str, TaskID] = {}
 
+    @property
+    def content(self) -> RenderableType:
+        """What is shown: the run's bar above the live attempts."""
+        return Group(self._run, self._attempts)
+
     def showing(self) -> AbstractContextManager[object]:
         """Return the live display."""
-        content: RenderableType = Group(self._run, self._attempts)
         return Live(
-            content,
+            self.content,
             console=self._console,
             refresh_per_second=8,
             redirect_stdout=False,
@@ -76,14 +80,16 @@ class LiveProgress:
         """Remove the attempt's line, and say so if it failed."""
         self._remove_line(task)
         if summary.outcome is not Outcome.PASSED:
-            self._console.print(f"  [yellow]✗[/] {escape(attempt_line(task, summary))}")
+            self._print("  [yellow]✗[/]", attempt_line(task, summary))
 
     def task_settled(self, outcome: TaskOutcome) -> None:
         """Advance the bar."""
         self._remove_line(outcome.task)
         self._run.advance(self._bar)
-        mark = "[green]✓[/]" if outcome.accepted else "[red]✗[/]"
-        self._console.print(f"{mark} {escape(settled_line(outcome))}")
+        self._print("[green]✓[/]" if outcome.accepted else "[red]✗[/]", settled_line(outcome))
+
+    def _print(self, mark: str, line: str) -> None:
+        self._console.print(f"{mark} {escape(line)}", highlight=False)
 
     def _remove_line(self, task: Task) -> None:
         line = self._lines.pop(task.key, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -16,7 +17,13 @@ from orchestrator_assets.records import Task
 def print_outcomes(console: Console, tasks: Sequence[Task], settled: Sequence[TaskOutcome]) -> None:
     """Print a table of the tasks in data-set order: attempts, outcome, acceptance, duration."""
     by_key = {outcome.task.key: outcome for outcome in settled}
-    table = Table(box=box.SIMPLE if console.is_terminal else box.ASCII2)
+    # A terminal of 80 columns has no room for lines between them.
+    look: dict[str, Any] = (
+        {"box": None, "collapse_padding": True, "pad_edge": False}
+        if console.is_terminal
+        else {"box": box.ASCII2}
+    )
+    table = Table(**look)
     table.add_column("task", overflow="fold")
     table.add_column("attempts", justify="right")
     table.add_column("outcome")
@@ -30,7 +37,12 @@ def print_outcomes(console: Console, tasks: Sequence[Task], settled: Sequence[Ta
             table.add_row(*_row(outcome))
     console.print(table)
     accepted = sum(outcome.accepted for outcome in settled)
-    console.print(f"{accepted} of {len(tasks)} tasks accepted.", highlight=False)
+    console.print(f"{accepted} of {counted(len(tasks), 'task')} accepted.", highlight=False)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 task`, `2 tasks` and so on."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _row(outcome: TaskOutcome) -> tuple[str, str, str, str, str]:

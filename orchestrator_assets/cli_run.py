@@ -1,4 +1,4 @@
-"""`orchestrator-assets run` and `rerun`: one Dagster run in this process, watched on the terminal."""
+"""`orchestrator-assets run` and `rerun`: a Dagster run in this process, watched on the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator_assets import demo
 from orchestrator_assets.attempts.protocols import AttemptListener, AttemptMode
 from orchestrator_assets.cli import ExitCode, exit_code_of
 from orchestrator_assets.cli_progress import run_progress
-from orchestrator_assets.cli_report import print_outcomes
+from orchestrator_assets.cli_report import counted, print_outcomes
 from orchestrator_assets.dagster_assets import build_evaluation_definitions
 from orchestrator_assets.dagster_assets.instance import prepare_dagster_home
 from orchestrator_assets.dagster_assets.launch import Launcher
@@ -82,7 +82,7 @@ class _Session:
         run_name = f"{evaluation.name} {dagster_run.run_id[:8]}"
         with _apart_from_dagster(self._log_path(dagster_run.run_id)) as console:
             console.print(
-                f"{run_name}: {len(tasks)} tasks, "
+                f"{run_name}: {counted(len(tasks), 'task')}, "
                 f"up to {evaluation.max_concurrent_conversations} calls at a time",
                 highlight=False,
             )
@@ -102,7 +102,7 @@ class _Session:
         print_outcomes(console, tasks, run.settled if run else ())
         if run is not None and run.error is not None:
             _console(stderr=True).print(str(run.error), markup=False, highlight=False)
-        elif failure and (run is None or all(outcome.accepted for outcome in run.settled)):
+        elif status is DagsterRunStatus.FAILURE and self._is_unexplained():
             _console(stderr=True).print(failure, markup=False, highlight=False)
         if status is DagsterRunStatus.CANCELED:
             console.print("Interrupted. The same command goes on where this run stopped.")
@@ -110,6 +110,9 @@ class _Session:
             console.print(f"Try the failed tasks again: {self._command('rerun')}", highlight=False)
         console.print(f"Files: {self._evaluation.run_directory}", highlight=False, soft_wrap=True)
         console.print(f"In the browser: {self._command('ui')}", highlight=False, soft_wrap=True)
+
+    def _is_unexplained(self) -> bool:
+        return self._run is None or all(outcome.accepted for outcome in self._run.settled)
 
     def _command(self, name: str) -> str:
         if self._file.path == demo.EVALUATION_FILE:

@@ -1,8 +1,9 @@
-"""`orchestrator-assets ui`: Dagster's webserver and daemon on the instance the runs are recorded on."""
+"""`orchestrator-assets ui`: Dagster's webserver and daemon on the instance that has the runs."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 from dagster import DagsterInstance
@@ -25,13 +26,16 @@ def open_ui(wanted: str | None, *, host: str, port: int) -> None:
         for file in load_evaluations():
             register_evaluation(instance, file.evaluation)
     command = ui_command(host=host, port=port)
+    # Dagster ends by SIGTERM as it does by SIGINT; a process in the background ignores the latter.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(command[0], command)  # noqa: S606 - our own interpreter, no shell
 
 
 def ui_command(*, host: str, port: int) -> list[str]:
     """Return the command of the webserver and daemon."""
     return [
-        *(sys.executable, "-m", "dagster", "dev"),
+        # It warns that `dg dev` supersedes it, which comes with a package of its own.
+        *(sys.executable, "-W", "ignore:Function `dev_command`", "-m", "dagster", "dev"),
         *("--workspace", str(WORKSPACE_FILE)),
         *("--host", host),
         *("--port", str(port)),

@@ -112,7 +112,7 @@ def find_evaluation(wanted: str | None) -> EvaluationFile:
 
 
 def make_findable(file: EvaluationFile) -> None:
-    """Extend `ORCHESTRATOR_EVALUATIONS` of this process, so that code locations load the file too."""
+    """Add the file to `ORCHESTRATOR_EVALUATIONS`, for the code locations this process starts."""
     if file.path.absolute() in find_evaluation_files():
         return
     configured = os.environ.get(EVALUATIONS_VARIABLE) or str(EVALUATIONS_FOLDER.absolute())

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from orchestrator_assets.attempts.events import read_events
-from orchestrator_assets.attempts.history import history_of
 from orchestrator_assets.attempts.loop import run_attempts
 from orchestrator_assets.attempts.outcomes import TaskOutcome
 from orchestrator_assets.attempts.protocols import (
@@ -40,11 +38,13 @@ from orchestrator_assets.run_setup import (
     ValidationOnDemand,
 )
 from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.summary.task_state import TaskStatus, read_task_state
 from orchestrator_assets.summary.writing import write_summaries
 
 logger = logging.getLogger(__name__)
 
 AGENT_LOG_FILE = "agent.log"
+_WAKE_UP_SECONDS = 1.0
 STOP_TIMEOUT_SECONDS = 120.0
 """How long a stopped run may take to hang up, write its summary and stop the agent."""
 
@@ -157,28 +157,30 @@ def write_evaluation_summaries(evaluation: Evaluation) -> None:
 
 
 def failed_tasks(evaluation: Evaluation) -> list[Task]:
-    """Return the tasks that were called, judged and not accepted, by their journals.
+    """Return the tasks that were called and are not accepted, by their journals.
 
     A task that was only interrupted, or never called, has not failed: it is still to be done.
     """
     run_directory = RunDirectory(evaluation.run_directory)
-    histories = (
-        (task, history_of(read_events(run_directory.journal(task))))
-        for task in evaluation.load_tasks()
-    )
-    return [task for task, history in histories if not history.accepted and history.finished]
+    states = [read_task_state(run_directory, task) for task in evaluation.load_tasks()]
+    return [
+        state.task
+        for state in states
+        if state.status is not TaskStatus.ACCEPTED and state.history.finished
+    ]
 
 
 class OutcomeStream:
     """Outcomes of a run that lives in a thread and an event loop of its own.
 
-    A context manager and an iterator. Iterating blocks, interruptibly, until the next task has
-    settled, and raises what the run raised. Leaving the context cancels the run if it is still
-    going, and returns when it has stopped: live calls hung up, summaries written.
+    A context manager and an iterator. Iterating blocks until the next task has settled or somebody
+    calls `stop()`, and raises what the run raised. Leaving the context cancels the run if it is
+    still going, and returns when it has stopped: live calls hung up, summaries written.
     """
 
     def __init__(self, run: Callable[[], AsyncGenerator[TaskOutcome, None]]) -> None:
         self._run = run
+        self.stopped = False
         self._items: queue.SimpleQueue[TaskOutcome | _Ended] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
@@ -191,7 +193,7 @@ class OutcomeStream:
         try:
             self._started.wait()
         except BaseException:
-            self._stop()
+            self._cancel()
             raise
         return self
 
@@ -201,9 +203,14 @@ class OutcomeStream:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stop()
+        self._cancel()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End the iteration before the next outcome. Safe to call from a signal handler."""
+        self.stopped = True
+        self._items.put(_Ended(None))
+
+    def _cancel(self) -> None:
         if self._loop is not None and self._task is not None:
             # The loop is closed where the run has ended by itself.
             with suppress(RuntimeError):
@@ -213,8 +220,12 @@ class OutcomeStream:
             logger.error("the run did not stop within %g seconds", STOP_TIMEOUT_SECONDS)
 
     def __iter__(self) -> Iterator[TaskOutcome]:
-        while True:
-            item = self._items.get()
+        while not self.stopped:
+            try:
+                # A signal that arrives just before it blocks is handled only once it returns.
+                item = self._items.get(timeout=_WAKE_UP_SECONDS)
+            except queue.Empty:
+                continue
             if isinstance(item, _Ended):
                 if item.error is not None:
                     raise item.error

@@ -1,4 +1,4 @@
-"""What `config.json` says of a run: the resolved evaluation without its secrets, and what ran it."""
+"""What `config.json` says: the resolved evaluation without its secrets, and what ran it."""
 
 from __future__ import annotations
 

@@ -8,20 +8,22 @@ that asked waits to be cancelled, which costs it none of its budget.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TypeVar
 
+from orchestrator_assets.call.agent_process import AgentAddress, running_agent
+from orchestrator_assets.call.conversation import ConversationResult
+from orchestrator_assets.call.placing import CallPlacer
+from orchestrator_assets.call.speech.engines import default_speech_to_text, default_text_to_speech
 from orchestrator_assets.errors import OrchestratorError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.records import Task
 from orchestrator_assets.validation.result import ValidationResult
+from orchestrator_assets.validation.validator import Validator
 
-if TYPE_CHECKING:
-    from orchestrator_assets.call.agent_process import AgentAddress
-    from orchestrator_assets.call.conversation import ConversationResult
-    from orchestrator_assets.call.placing import CallPlacer
-    from orchestrator_assets.validation.validator import Validator
+_T = TypeVar("_T")
 
 
 class Preflight:
@@ -31,13 +33,16 @@ class Preflight:
         self.failed = asyncio.Event()
         self.error: OrchestratorError | None = None
 
-    async def give_up(self, error: OrchestratorError) -> NoReturn:
-        """Report the reason, then wait until the run has cancelled the caller."""
-        if self.error is None:
-            self.error = error
-            self.failed.set()
-        await asyncio.Future()
-        raise AssertionError("a future nobody resolves was resolved")
+    async def required(self, coming_up: Awaitable[_T]) -> _T:
+        """Return what is awaited; if it can't be had, report why and wait to be cancelled."""
+        try:
+            return await coming_up
+        except OrchestratorError as error:
+            if self.error is None:
+                self.error = error
+                self.failed.set()
+            await asyncio.Event().wait()
+            raise
 
 
 class AgentOnDemand:
@@ -71,8 +76,6 @@ class AgentOnDemand:
             self._address.exception()  # Marks it as seen: nobody may have waited for it any more.
 
     async def _live(self) -> None:
-        from orchestrator_assets.call.agent_process import running_agent
-
         try:
             async with running_agent(self._evaluation.agent, self._log_path) as address:
                 self._address.set_result(address)
@@ -103,23 +106,10 @@ class CallsOnDemand:
     async def _ready(self) -> CallPlacer:
         async with self._lock:
             if self._placer is None:
-                try:
-                    self._placer = await self._set_up()
-                except OrchestratorError as error:
-                    cause = error
-                else:
-                    return self._placer
-            else:
-                return self._placer
-        await self._preflight.give_up(cause)
+                self._placer = await self._preflight.required(self._set_up())
+            return self._placer
 
     async def _set_up(self) -> CallPlacer:
-        from orchestrator_assets.call.placing import CallPlacer
-        from orchestrator_assets.call.speech.engines import (
-            default_speech_to_text,
-            default_text_to_speech,
-        )
-
         text_to_speech = await asyncio.to_thread(default_text_to_speech)
         speech_to_text = await asyncio.to_thread(default_speech_to_text)
         address = await self._agent.address()
@@ -141,17 +131,9 @@ class ValidationOnDemand:
         return await validator.validate(task, directory, bypass_gate=bypass_gate)
 
     async def _ready(self) -> Validator:
-        from orchestrator_assets.call.speech.engines import default_speech_to_text
-        from orchestrator_assets.validation.validator import Validator
-
         async with self._lock:
-            if self._validator is not None:
-                return self._validator
-            try:
-                speech_to_text = await asyncio.to_thread(default_speech_to_text)
-            except OrchestratorError as error:
-                cause = error
-            else:
+            if self._validator is None:
+                loading = asyncio.to_thread(default_speech_to_text)
+                speech_to_text = await self._preflight.required(loading)
                 self._validator = Validator(self._evaluation.validation, speech_to_text)
-                return self._validator
-        await self._preflight.give_up(cause)
+            return self._validator

@@ -1,0 +1,131 @@
+"""The body of every op that works on tasks: drive the attempt loop, record what it settles.
+
+The loop lives in a thread of its own and the op takes its outcomes from a queue, recording each as
+it comes with `log_event`. Nothing is yielded before the end: an interrupt that arrives while
+Dagster handles a yielded event would skip the clean-up, and calls would go on with nobody there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import dagster as dg
+
+from orchestrator_assets.attempts.outcomes import TaskOutcome
+from orchestrator_assets.attempts.protocols import AttemptMode
+from orchestrator_assets.dagster_assets._compat import plan_failed_partitions, report_canceling
+from orchestrator_assets.dagster_assets.interrupts import interrupts_end
+from orchestrator_assets.dagster_assets.keys import task_asset_key
+from orchestrator_assets.dagster_assets.requests import Phase, Request
+from orchestrator_assets.dagster_assets.summary_asset import evaluation_summary_event
+from orchestrator_assets.dagster_assets.task_metadata import failures_table, task_metadata
+from orchestrator_assets.errors import OrchestratorError
+from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.evaluation_run import EvaluationRun, OutcomeStream
+from orchestrator_assets.records import Task
+
+logger = logging.getLogger(__name__)
+
+
+class CreateRun(Protocol):
+    """Makes the run that settles tasks; replaced to inject callers, judges and listeners."""
+
+    def __call__(
+        self, evaluation: Evaluation, tasks: Iterable[Task], *, mode: AttemptMode, run_id: str
+    ) -> EvaluationRun:
+        """Return a run that has not started yet."""
+        ...
+
+
+def settle_tasks(
+    context: dg.OpExecutionContext,
+    evaluation: Evaluation,
+    request: Request,
+    create_run: CreateRun,
+) -> None:
+    """Settle the tasks of a request, materialising each partition as soon as it is accepted.
+
+    Raises dagster.Failure at the end if any task was not accepted, and where no call can be placed.
+    The summary is written and materialised whatever happens.
+    """
+    settled: dict[str, TaskOutcome] = {}
+    try:
+        for phase in request.phases:
+            run = create_run(evaluation, request.tasks, mode=phase.mode, run_id=context.run_id)
+            for outcome in _record_outcomes(context, phase, run):
+                settled[outcome.task.key] = outcome
+    except Exception as error:
+        _fail_partitions(context, evaluation, request, settled)
+        if isinstance(error, OrchestratorError):
+            raise dg.Failure(f"{evaluation.name}: {error}", allow_retries=False) from error
+        raise
+    finally:
+        context.log_event(evaluation_summary_event(evaluation))
+    failed = [outcome for outcome in settled.values() if not outcome.accepted]
+    if failed:
+        _fail_partitions(context, evaluation, request, settled)
+        raise dg.Failure(
+            f"{len(failed)} of {len(settled)} tasks were not accepted: "
+            + ", ".join(outcome.task.id for outcome in failed),
+            metadata={"failures": failures_table(failed)},
+            allow_retries=False,
+        )
+
+
+def _record_outcomes(
+    context: dg.OpExecutionContext, phase: Phase, run: EvaluationRun
+) -> list[TaskOutcome]:
+    recorded = 0
+    with OutcomeStream(run.outcomes) as outcomes:
+        with interrupts_end(outcomes):
+            for outcome in outcomes:
+                _record(context, phase, run.evaluation, outcome)
+                recorded += 1
+        if outcomes.stopped:
+            # Unless the run is known to be cancelling, Dagster takes an interrupt for a failure.
+            report_canceling(context.instance, context.run_id)
+    # The loop may have been ahead when it was stopped, and what it accepted stays accepted.
+    for outcome in run.settled[recorded:]:
+        _record(context, phase, run.evaluation, outcome)
+    if outcomes.stopped:
+        raise dg.DagsterExecutionInterruptedError
+    return run.settled
+
+
+def _record(
+    context: dg.OpExecutionContext, phase: Phase, evaluation: Evaluation, outcome: TaskOutcome
+) -> None:
+    if not outcome.accepted:
+        return
+    for asset in phase.materialised_assets(reused=outcome.reused):
+        # A materialisation without its partition would make a whole backfill fail.
+        context.log_event(
+            dg.AssetMaterialization(
+                task_asset_key(evaluation.name, asset),
+                partition=outcome.task.key,
+                metadata=task_metadata(asset, outcome),
+            )
+        )
+
+
+def _fail_partitions(
+    context: dg.OpExecutionContext,
+    evaluation: Evaluation,
+    request: Request,
+    settled: Mapping[str, TaskOutcome],
+) -> None:
+    """Make the unaccepted tasks of a run without partitions failed partitions too.
+
+    A failed partition is one that was planned and not materialised by a run that failed. Dagster
+    plans the partitions of a range by itself; without one, it is done here.
+    """
+    if context.has_partition_key or context.has_partition_key_range:
+        return
+    keys = [task.key for task in request.tasks]
+    plan_failed_partitions(
+        context,
+        [task_asset_key(evaluation.name, asset) for asset in request.assets],
+        [key for key in keys if key not in settled or not settled[key].accepted],
+    )

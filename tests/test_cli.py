@@ -1,0 +1,188 @@
+"""The command line: what it prints, and its exit codes. Calls are fakes, the instance is real."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from evaluation_fakes import Attempt, FakeCalls, write_evaluation
+from typer.testing import CliRunner, Result
+
+from orchestrator_assets import cli_run
+from orchestrator_assets.cli import app
+from orchestrator_assets.dagster_assets.instance import HOME_VARIABLE
+from orchestrator_assets.evaluation_files import EVALUATIONS_VARIABLE
+
+RECORD_IDS = ["first", "second", "third"]
+
+
+@pytest.fixture
+def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCalls:
+    """Work in an empty directory, where every call is a fake."""
+    monkeypatch.chdir(tmp_path)
+    for variable in (HOME_VARIABLE, EVALUATIONS_VARIABLE):
+        monkeypatch.setenv(variable, "")
+        monkeypatch.delenv(variable)
+    calls = FakeCalls()
+    monkeypatch.setattr(cli_run, "EvaluationRun", calls.create_run)
+    return calls
+
+
+@pytest.fixture
+def evaluation_file(tmp_path: Path, calls: FakeCalls) -> str:
+    return str(write_evaluation(tmp_path / "mine", RECORD_IDS))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments)
+
+
+def test_a_run_that_accepts_everything_ends_with_0_and_a_table(evaluation_file: str) -> None:
+    result = invoke("run", evaluation_file)
+
+    assert result.exit_code == 0, result.output
+    assert "3 of 3 tasks accepted." in result.output
+    assert "second: attempt 1 started" in result.output
+    assert "second: accepted (validated), after 1 attempt" in result.output
+    assert f"orchestrator-assets ui {evaluation_file}" in result.output
+
+
+def test_a_run_with_a_failed_task_ends_with_1_and_names_it(
+    evaluation_file: str, calls: FakeCalls
+) -> None:
+    calls.plans = {"second": [Attempt.MISSPOKEN]}
+
+    result = invoke("run", evaluation_file)
+
+    assert result.exit_code == 1
+    assert "2 of 3 tasks accepted." in result.output
+    assert "second: attempt 2 validation_failed (caller)" in result.output
+    assert "second: not accepted after 2 attempts" in result.output
+
+
+def test_a_rerun_tries_the_failed_tasks_only(evaluation_file: str, calls: FakeCalls) -> None:
+    calls.plans = {"second": [Attempt.CUT_OFF, Attempt.CUT_OFF, Attempt.GOOD]}
+    invoke("run", evaluation_file)
+    calls.placed.clear()
+
+    result = invoke("rerun", evaluation_file)
+
+    assert result.exit_code == 0, result.output
+    assert calls.placed == [("second", 3)]
+    assert "1 of 1 task accepted." in result.output
+
+
+def test_a_rerun_with_nothing_failed_says_so_and_ends_with_0(evaluation_file: str) -> None:
+    invoke("run", evaluation_file)
+
+    result = invoke("rerun", evaluation_file)
+
+    assert result.exit_code == 0
+    assert "No task of trial_run has failed." in result.output
+
+
+def test_a_second_run_reuses_what_was_accepted(evaluation_file: str, calls: FakeCalls) -> None:
+    invoke("run", evaluation_file)
+    calls.placed.clear()
+
+    result = invoke("run", evaluation_file)
+
+    assert result.exit_code == 0
+    assert calls.placed == []
+    assert "second: accepted (validated), reused" in result.output
+
+
+def test_force_calls_again(evaluation_file: str, calls: FakeCalls) -> None:
+    invoke("run", evaluation_file)
+    calls.placed.clear()
+
+    assert invoke("run", evaluation_file, "--force").exit_code == 0
+    assert sorted(calls.placed) == [(record_id, 2) for record_id in RECORD_IDS]
+
+
+def test_tasks_that_no_longer_lie_side_by_side_are_run_all_the_same(
+    evaluation_file: str, calls: FakeCalls
+) -> None:
+    invoke("run", evaluation_file)
+    calls.placed.clear()
+    path = Path(evaluation_file)
+    path.write_text(path.read_text()[:-1] + ', "record_ids": ["first", "third"]}')
+
+    result = invoke("run", evaluation_file, "--force")
+
+    assert result.exit_code == 0, result.output
+    assert sorted(calls.placed) == [("first", 2), ("third", 2)]
+
+
+def test_an_instance_is_made_in_the_working_directory(evaluation_file: str) -> None:
+    invoke("run", evaluation_file)
+
+    assert "telemetry" in Path(".dagster_home/dagster.yaml").read_text(encoding="utf-8")
+
+
+def test_an_existing_instance_keeps_its_own_settings(
+    evaluation_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "elsewhere"
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+    assert invoke("run", evaluation_file).exit_code == 0
+    assert (home / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
+    assert (home / "storage").is_dir()
+    assert not Path(".dagster_home").exists()
+
+
+def test_a_faulty_evaluation_ends_with_2_and_lists_its_faults(tmp_path: Path) -> None:
+    path = write_evaluation(tmp_path, RECORD_IDS, num_trials=0, metrics=[], colour="red")
+
+    result = invoke("run", str(path))
+
+    assert result.exit_code == 2
+    assert "2 faults in the configuration" in result.output
+    assert "num_trials" in result.output
+    assert "colour: is not a field of an evaluation" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_unknown_evaluation_ends_with_2(calls: FakeCalls) -> None:
+    result = invoke("run", "nobody")
+
+    assert result.exit_code == 2
+    assert "nobody: is neither a file nor an evaluation" in result.output
+
+
+def test_an_unknown_option_ends_with_2() -> None:
+    assert invoke("run", "--colour").exit_code == 2
+
+
+def test_an_agent_that_does_not_start_ends_with_3_and_its_last_words(
+    tmp_path: Path, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    monkeypatch.setenv(EVALUATIONS_VARIABLE, "")
+    agent = {
+        "url": "ws://127.0.0.1:{port}/media",
+        "command": [sys.executable, "-c", "raise SystemExit('no licence')"],
+    }
+    path = write_evaluation(tmp_path, RECORD_IDS, agent=agent)
+
+    result = invoke("run", str(path))
+
+    assert result.exit_code == 3, result.output
+    assert "no licence" in result.output
+    assert "0 of 3 tasks accepted." in result.output
+
+
+def test_help_needs_neither_dagster_nor_the_engines() -> None:
+    code = (
+        "import sys; from orchestrator_assets import cli;"
+        "heavy = {'dagster', 'numpy', 'pydantic', 'onnxruntime', 'hibari'} & sys.modules.keys();"
+        "sys.exit(', '.join(heavy) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
