@@ -188,3 +188,16 @@ def test_a_slow_consumer_does_not_hold_up_the_run() -> None:
     with OutcomeStream(outcomes) as stream:
         next(iter(stream))
         assert finished.wait(timeout=5)
+
+
+def test_stopping_a_stream_ends_the_iteration_though_more_would_come(tmp_path: Path) -> None:
+    run = make_run(make_evaluation(tmp_path), FakeCalls({"second": [Attempt.ENDLESS]}))
+
+    with OutcomeStream(run.outcomes) as outcomes:
+        taken = []
+        for outcome in outcomes:
+            taken.append(outcome)
+            outcomes.stop()
+
+    assert len(taken) == 1
+    assert outcomes.stopped

@@ -79,11 +79,12 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, dg.MetadataValue]:
     attempts = summary.get("attempts", {})
     if "total" in attempts:
         metadata["attempts"] = dg.MetadataValue.int(attempts["total"])
-    if attempts.get("by_outcome"):
-        rows = [(name, str(count)) for name, count in attempts["by_outcome"].items()]
-        metadata["attempts_by_outcome"] = dg.MetadataValue.md(
-            markdown_table(("outcome", "attempts"), rows)
-        )
+    for heading in ("outcome", "cause"):
+        counts = attempts.get(f"by_{heading}")
+        if counts:
+            rows = [(name, str(count)) for name, count in counts.items()]
+            table = markdown_table((heading, "attempts"), rows)
+            metadata[f"attempts_by_{heading}"] = dg.MetadataValue.md(table)
     return metadata
 
 
