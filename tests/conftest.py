@@ -27,3 +27,10 @@ def eva_data() -> Path:
     if not EVA_DATA.is_dir():
         pytest.skip(f"EVA's public data is not at {EVA_DATA}")
     return EVA_DATA
+
+
+@pytest.fixture(scope="session")
+def engines(
+    text_to_speech: TextToSpeech, speech_to_text: SpeechToText
+) -> tuple[TextToSpeech, SpeechToText]:
+    return text_to_speech, speech_to_text

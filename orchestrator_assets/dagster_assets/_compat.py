@@ -1,6 +1,6 @@
 """What Dagster offers no public name for, in one place.
 
-Found to work with Dagster 1.13.21 to 1.13.27.
+Found to work with Dagster 1.13.27.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator_assets.call.speech.comparison import canonical
+from orchestrator_assets.call.speech.number_words import cardinal, with_digits
 
 GREETING = "Harbour Dental, good morning. How can I help you?"
 FAREWELL = "Thank you for calling Harbour Dental. Goodbye."
@@ -23,31 +24,8 @@ APPOINTMENTS: Mapping[str, Mapping[str, str]] = {
 }
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
-_HOURS = {
-    word: hour
-    for hour, word in enumerate(
-        (
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-        ),
-        start=1,
-    )
-}
-_TIME = re.compile(
-    rf"\bat (?P<hour>\d{{1,2}}|{'|'.join(_HOURS)})(?:[ :.]*(?P<minute>thirty|30|fifteen|15))?\b",
-    re.IGNORECASE,
-)
-_MINUTES = {"thirty": "30", "fifteen": "15"}
+_HOMOPHONES = {"to": "two", "too": "two", "for": "four"}
+_TIME = re.compile(r"\bat (?P<hour>1[0-2]|[1-9])(?: (?P<minute>[0-5]\d))?\b")
 _INTENTS = {
     "cancel": re.compile(r"\bcancel", re.IGNORECASE),
     "move": re.compile(r"\b(move|change|reschedule|another day|different day)\b", re.IGNORECASE),
@@ -64,8 +42,8 @@ class _Request:
 
     intent: str | None = None
     code: str | None = None
-    day: str | None = None
-    time: str | None = None
+    day: str = ""
+    time: str = ""
 
 
 class ClinicDesk:
@@ -136,7 +114,7 @@ class ClinicDesk:
         if request.intent == "cancel":
             self._awaits_confirmation = True
             return f"Shall I cancel your appointment on {when}?"
-        if request.day is None or request.time is None:
+        if not (request.day and request.time):
             return f"Your appointment is on {when}. Which day and time would you like instead?"
         self._awaits_confirmation = True
         return f"I can offer you {request.day} at {_spoken_time(request.time)}. Shall I book it?"
@@ -152,13 +130,13 @@ class ClinicDesk:
         self._use_tool("move_appointment", code=request.code, day=request.day, time=request.time)
         if not self._claims_without_acting:
             appointment.update(day=request.day, time=request.time)
-        when = f"{request.day} at {_spoken_time(request.time or '')}"
+        when = f"{request.day} at {_spoken_time(request.time)}"
         return self._finish(f"Done. Your appointment is now on {when}.")
 
     def _ask_again(self) -> str:
         if self._request.intent == "cancel":
             return self._finish("All right, I will leave it as it is.")
-        self._request.day = self._request.time = None
+        self._request.day = self._request.time = ""
         return "Which day and time would you like instead?"
 
     def _finish(self, sentence: str) -> str:
@@ -170,16 +148,17 @@ class ClinicDesk:
         self.tool_calls.append({"name": name, "arguments": arguments})
 
 
-def _heard_time(heard: str) -> str | None:
-    match = _TIME.search(heard)
-    if match is None:
-        return None
-    hour = _HOURS.get(match["hour"].lower()) or int(match["hour"])
-    minute = match["minute"] or "00"
-    return f"{hour}:{_MINUTES.get(minute.lower(), minute)}"
+def _heard_time(heard: str) -> str:
+    words = re.findall(r"\w+", heard.lower())
+    after_at = [False, *(word == "at" for word in words)]
+    words = [
+        _HOMOPHONES.get(word, word) if follows_at else word
+        for word, follows_at in zip(words, after_at, strict=False)
+    ]
+    match = _TIME.search(" ".join(with_digits(words)))
+    return "" if match is None else f"{match['hour']}:{match['minute'] or '00'}"
 
 
 def _spoken_time(time: str) -> str:
-    hour, _, minute = time.partition(":")
-    word = next((word for word, number in _HOURS.items() if str(number) == hour), hour)
-    return word if minute == "00" else f"{word} {'thirty' if minute == '30' else 'fifteen'}"
+    hour, minute = (int(part) for part in time.split(":"))
+    return cardinal(hour) if minute == 0 else f"{cardinal(hour)} {cardinal(minute)}"

@@ -6,44 +6,20 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
+from placed_calls import SHORT_SCRIPT, WAV_FILES, Engines, demo_agent, place, read_lines
 from websockets.asyncio.server import ServerConnection, serve
 
 from orchestrator_assets.call.agent_process import AgentAddress
 from orchestrator_assets.call.conversation import ConversationResult, EndReason
-from orchestrator_assets.call.placing import CallPlacer
-from orchestrator_assets.call.speech.base import SpeechToText, TextToSpeech
 from orchestrator_assets.call.transports import twilio
-from orchestrator_assets.demo.agent_server import AgentServer
 from orchestrator_assets.errors import SpeechEngineError
-from orchestrator_assets.evaluation import Agent, ClockKind, Evaluation
-from orchestrator_assets.records import Record, Task
-
-WAV_FILES = ("audio_user.wav", "audio_assistant.wav", "audio_mixed.wav", "audio_user_clean.wav")
-SHORT_SCRIPT = ["Hello, can you tell me when my appointment is?", "No, thank you. Goodbye."]
-
-
-@pytest.fixture(scope="module")
-def engines(
-    text_to_speech: TextToSpeech, speech_to_text: SpeechToText
-) -> tuple[TextToSpeech, SpeechToText]:
-    return text_to_speech, speech_to_text
-
-
-@asynccontextmanager
-async def demo_agent(engines: tuple[TextToSpeech, SpeechToText]) -> AsyncIterator[AgentAddress]:
-    server = await AgentServer(*engines).listen("127.0.0.1", 0)
-    port = next(iter(server.sockets)).getsockname()[1]
-    async with server:
-        yield AgentAddress(
-            f"ws://127.0.0.1:{port}/media", f"http://127.0.0.1:{port}/calls/{{call_sid}}"
-        )
+from orchestrator_assets.evaluation import ClockKind
 
 
 @asynccontextmanager
@@ -54,35 +30,8 @@ async def broken_agent(
         yield AgentAddress(f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}")
 
 
-async def place(
-    address: AgentAddress,
-    engines: tuple[TextToSpeech, SpeechToText],
-    directory: Path,
-    *,
-    turns: list[Any] = SHORT_SCRIPT,
-    clock: ClockKind = ClockKind.MEDIA,
-    limit: float = 60,
-    attempt: int = 1,
-    **record: Any,
-) -> ConversationResult:
-    evaluation = Evaluation(
-        name="test",
-        data_set=Path("unused"),
-        agent=Agent(url="ws://unused"),
-        clock=clock,
-        conversation_time_limit_seconds=limit,
-    )
-    task = Task(Record.model_validate({"id": "ä/1", "turns": turns, **record}))
-    placer = CallPlacer(evaluation, address, *engines)
-    return await placer(task, attempt, directory, nullcontext())
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 async def test_a_call_is_heard_on_both_tracks_by_an_independent_ear(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     async with demo_agent(engines) as address:
         result = await place(address, engines, tmp_path)
@@ -103,7 +52,7 @@ async def test_a_call_is_heard_on_both_tracks_by_an_independent_ear(
 
 
 async def test_a_call_leaves_all_its_files_on_one_time_line(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     async with demo_agent(engines) as address:
         result = await place(address, engines, tmp_path)
@@ -128,7 +77,7 @@ async def test_a_call_leaves_all_its_files_on_one_time_line(
 
 
 async def test_turns_are_audible_where_the_transcript_says(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     async with demo_agent(engines) as address:
         await place(address, engines, tmp_path)
@@ -143,7 +92,7 @@ async def test_turns_are_audible_where_the_transcript_says(
 
 
 async def test_two_calls_on_the_media_clock_give_the_same_bytes(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     async with demo_agent(engines) as address:
         await asyncio.gather(*(place(address, engines, tmp_path / name) for name in ("one", "two")))
@@ -152,7 +101,7 @@ async def test_two_calls_on_the_media_clock_give_the_same_bytes(
 
 
 async def test_an_agent_without_lockstep_is_called_in_real_time(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engines: Engines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(twilio, "_LOCKSTEP_ANSWER_SECONDS", 0.05)
 
@@ -171,7 +120,7 @@ async def test_an_agent_without_lockstep_is_called_in_real_time(
 
 
 async def test_a_silent_agent_is_left_and_both_tracks_are_equally_long(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     parameters = {"fault": "dead_air"}
     script = [SHORT_SCRIPT[0], "My booking code is 55329.", "Goodbye."]
@@ -184,7 +133,7 @@ async def test_a_silent_agent_is_left_and_both_tracks_are_equally_long(
 
 
 async def test_the_agents_hang_up_is_told_from_a_broken_connection(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     script = [SHORT_SCRIPT[0], "My booking code is 55329.", "Goodbye."]
     async with demo_agent(engines) as address:
@@ -210,7 +159,7 @@ async def test_the_agents_hang_up_is_told_from_a_broken_connection(
 
 
 async def test_an_agent_that_can_not_be_reached_is_a_result_with_all_files(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, unused_tcp_port: int
+    engines: Engines, tmp_path: Path, unused_tcp_port: int
 ) -> None:
     url = f"ws://127.0.0.1:{unused_tcp_port}/media"
     result = await place(AgentAddress(url), engines, tmp_path)
@@ -223,7 +172,7 @@ async def test_an_agent_that_can_not_be_reached_is_a_result_with_all_files(
 
 
 async def test_a_cancelled_call_hangs_up_and_keeps_what_was_recorded(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     hung_up = asyncio.Event()
     under_way = asyncio.Event()
@@ -251,7 +200,7 @@ async def test_a_cancelled_call_hangs_up_and_keeps_what_was_recorded(
 
 
 async def test_a_failing_recogniser_costs_the_transcript_and_not_the_call(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path
+    engines: Engines, tmp_path: Path
 ) -> None:
     class Deaf:
         sample_rate_hz = 16_000
@@ -267,7 +216,7 @@ async def test_a_failing_recogniser_costs_the_transcript_and_not_the_call(
 
 
 async def test_a_missing_call_report_costs_the_report_and_not_the_call(
-    engines: tuple[TextToSpeech, SpeechToText], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    engines: Engines, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with demo_agent(engines) as address:
         unknown = AgentAddress(address.url, f"{address.call_report_url('')}not-{{call_sid}}")

@@ -60,6 +60,21 @@ def test_a_no_to_the_offered_time_asks_again() -> None:
     assert desk.state["appointments"]["55329"]["time"] == "10:30"
 
 
+@pytest.mark.parametrize(
+    ("heard", "offered"),
+    [
+        ("Wednesday at to, please.", "Wednesday at two"),
+        ("Wednesday at 10.30", "Wednesday at ten thirty"),
+        ("On Friday at eleven fifteen.", "Friday at eleven fifteen"),
+        ("Monday at 9.", "Monday at nine"),
+    ],
+)
+def test_a_time_is_understood_however_it_was_written_down(heard: str, offered: str) -> None:
+    desk = ClinicDesk()
+    *_, reply = talk(desk, "I want to move my appointment.", "71652", heard)
+    assert reply == f"I can offer you {offered}. Shall I book it?"
+
+
 def test_a_desk_that_only_claims_to_act_changes_nothing() -> None:
     desk = ClinicDesk(claims_without_acting=True)
     replies = talk(desk, "Cancel my appointment.", "Code 71652.", "Yes, please.")
