@@ -6,8 +6,11 @@ OrchestratorError
 ├── RunDirectoryError       a run directory is damaged, or another process works on it
 ├── SpeechEngineError       a speech engine or its model files are missing or broken
 ├── PreflightError          nothing is wrong with the configuration, but no call can be placed
-│   └── AgentStartError     the agent's own command did not come up
-└── TransportError          the connection to the agent failed or broke the protocol
+│   ├── AgentStartError     the agent's own command did not come up
+│   └── StorageError        the run directory can't be written to: full, over quota, read-only
+├── TransportError          the connection to the agent failed or broke the protocol
+├── ProviderBusyError       nothing was called: a provider asks to be tried again later
+└── InterruptedCallError    the call was interrupted through no fault of its own
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ class Fault:
     """One thing that is wrong with a file the user wrote.
 
     `location` names the field (`agent.url`) or the record and field (`record 'x', turns.1.say`).
+    `file` is text where it is a URL.
     """
 
-    file: Path | None
+    file: Path | str | None
     location: str
     message: str
 
@@ -66,12 +70,42 @@ class SpeechEngineError(OrchestratorError):
 
 
 class PreflightError(OrchestratorError):
-    """No call can be placed: the agent, a credential or the disk is not ready."""
+    """No call can be placed: the agent, a speech engine or the disk is not ready.
+
+    `faults` are all that were found, one line each.
+    """
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
+        super().__init__(
+            faults[0]
+            if len(faults) == 1
+            else "\n  ".join([f"{len(faults)} faults, so that nobody can be called:", *faults])
+        )
 
 
 class AgentStartError(PreflightError):
     """The agent's own command ended, or did not listen in time."""
 
 
+class StorageError(PreflightError):
+    """The run directory can't be written to: the disk is full, over quota or read-only."""
+
+
 class TransportError(OrchestratorError):
     """The connection to the agent failed, or the peer broke the protocol."""
+
+
+class ProviderBusyError(OrchestratorError):
+    """Nothing was called, for a provider is busy (HTTP 429); it costs no attempt to try later.
+
+    `retry_after_seconds` is what the provider asked for, if it said so.
+    """
+
+    def __init__(self, message: str, retry_after_seconds: float | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(message)
+
+
+class InterruptedCallError(OrchestratorError):
+    """The call was interrupted through no fault of its own, and is to be placed again."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator_assets.attempts.loop import AttemptLimits, AttemptMode, run_attempts
-from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
+from orchestrator_assets.attempts.outcomes import AttemptSummary, Cause, TaskOutcome
 from orchestrator_assets.call.conversation import ConversationResult, EndReason
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.scores import merge_scores
@@ -114,6 +114,7 @@ class World:
         time_limited: int = 1,
         concurrent: int = 4,
         mode: AttemptMode = AttemptMode.CALL,
+        retry_on: tuple[Cause, ...] = tuple(Cause),
         **options: Any,
     ) -> Any:
         self.runs += 1
@@ -124,7 +125,7 @@ class World:
             validate=self.validate,
             compute_metrics=self.compute_metrics,
             fingerprint=lambda record: self.fingerprint,
-            limits=AttemptLimits(max_attempts, time_limited, concurrent),
+            limits=AttemptLimits(max_attempts, time_limited, concurrent, retry_on),
             run_id=f"run-{self.runs}",
             mode=mode,
             listener=self.listener,

@@ -1,4 +1,4 @@
-"""Who may call: an admission to prepare, in order of urgency, then a slot for the live call."""
+"""Who may call: an admission to prepare, then a slot for the live call, both by urgency."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import NamedTuple
 
+from orchestrator_assets.errors import StorageError
+
 
 class _Waiting(NamedTuple):
     first_attempt: bool
@@ -18,19 +20,18 @@ class _Waiting(NamedTuple):
 
 
 class Admission:
-    """Bounds the attempts that prepare or hold a call.
-
-    Retries come first, then the longest expected calls. Without a bound every task would make its
-    caller's speech at once and keep the machine from the calls that are live.
-    """
+    """Bounds how many are in at once. Retries come first, then the longest expected calls."""
 
     def __init__(self, limit: int) -> None:
         self._free = limit
         self._waiting: list[_Waiting] = []
         self._sequence = 0
+        self._closed: str | None = None
 
     async def enter(self, *, is_retry: bool, expected_seconds: float) -> None:
-        """Wait for admission."""
+        """Wait for admission. Raises StorageError once the admission is closed."""
+        if self._closed is not None:
+            raise StorageError(self._closed)
         if self._free > 0:
             self._free -= 1
             return
@@ -41,7 +42,7 @@ class Admission:
         try:
             await admitted
         except asyncio.CancelledError:
-            if admitted.done() and not admitted.cancelled():
+            if admitted.done() and not admitted.cancelled() and admitted.exception() is None:
                 self.leave()
             raise
 
@@ -54,19 +55,29 @@ class Admission:
                 return
         self._free += 1
 
+    def close(self, reason: str) -> None:
+        """Turn away all who wait, and all who come later; who is in stays in."""
+        self._closed = reason
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            if not each.admitted.done():
+                each.admitted.set_exception(StorageError(reason))
+
 
 class Ticket:
-    """One task's admission, which it may hold or not."""
+    """One task's admission, which it may hold or not, and the urgency of its next call."""
 
     def __init__(self, admission: Admission, expected_seconds: float) -> None:
+        self.expected_seconds = expected_seconds
+        self.is_retry = False
         self._admission = admission
-        self._expected_seconds = expected_seconds
         self._held = False
 
     async def obtain(self, *, is_retry: bool = False) -> None:
         """Wait for admission, unless it is held already."""
+        self.is_retry = is_retry
         if not self._held:
-            await self._admission.enter(is_retry=is_retry, expected_seconds=self._expected_seconds)
+            await self._admission.enter(is_retry=is_retry, expected_seconds=self.expected_seconds)
             self._held = True
 
     def give_back(self) -> None:
@@ -84,7 +95,7 @@ class CallSlot(AbstractAsyncContextManager[None]):
     """
 
     def __init__(
-        self, slots: asyncio.Semaphore, ticket: Ticket, on_live: Callable[[], Awaitable[None]]
+        self, slots: Admission, ticket: Ticket, on_live: Callable[[], Awaitable[None]]
     ) -> None:
         self.went_live = False
         self.live_seconds = 0.0
@@ -94,15 +105,24 @@ class CallSlot(AbstractAsyncContextManager[None]):
         self._entered = 0.0
 
     async def __aenter__(self) -> None:
-        await self._slots.acquire()
+        ticket = self._ticket
+        await self._slots.enter(is_retry=ticket.is_retry, expected_seconds=ticket.expected_seconds)
         try:
             if not self.went_live:
-                self.went_live = True
-                await self._on_live()
+                await self._go_live()
         except BaseException:
-            self._slots.release()
+            self._slots.leave()
             raise
         self._entered = asyncio.get_running_loop().time()
+
+    async def _go_live(self) -> None:
+        # Whoever is cancelled in here has said that it went live.
+        self.went_live = True
+        try:
+            await self._on_live()
+        except Exception:
+            self.went_live = False
+            raise
 
     async def __aexit__(
         self,
@@ -111,5 +131,5 @@ class CallSlot(AbstractAsyncContextManager[None]):
         traceback: TracebackType | None,
     ) -> None:
         self.live_seconds += asyncio.get_running_loop().time() - self._entered
-        self._slots.release()
+        self._slots.leave()
         self._ticket.give_back()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from orchestrator_assets.attempts.outcomes import Cause, Outcome
 from orchestrator_assets.call.conversation import ConversationResult, EndReason
-from orchestrator_assets.errors import SpeechEngineError, TransportError
+from orchestrator_assets.errors import ProviderBusyError, SpeechEngineError, TransportError
 
 CAUSE_OF_OUTCOME: Mapping[Outcome, Cause] = {
     Outcome.VALIDATION_FAILED: Cause.CALLER,
@@ -28,6 +28,7 @@ CAUSE_OF_UNFINISHED: Mapping[EndReason, Cause] = {
 
 CAUSE_OF_EXCEPTION: Mapping[type[Exception], Cause] = {
     TransportError: Cause.TRANSPORT,
+    ProviderBusyError: Cause.PROVIDER,
     SpeechEngineError: Cause.HARNESS,
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -14,11 +13,13 @@ from orchestrator_assets.attempts.protocols import (
     AttemptLimits,
     AttemptListener,
     AttemptMode,
+    BusyWaits,
     ComputeMetrics,
     JudgeRetries,
     PlaceCall,
     Validate,
 )
+from orchestrator_assets.errors import StorageError
 from orchestrator_assets.records import Record, Task
 from orchestrator_assets.store.lock import TaskLocks
 from orchestrator_assets.store.run_directory import RunDirectory
@@ -40,19 +41,38 @@ class AttemptContext:
     fingerprint: Callable[[Record], str]
     metric_names: Collection[str] | None
     judge_retries: JudgeRetries
+    busy_waits: BusyWaits
     sleep: Callable[[float], Awaitable[object]]
     report: ProgressReport
     files: FileWorker
     locks: TaskLocks
+    storage: StorageFault
     admission: Admission
-    slots: asyncio.Semaphore
-    opening: asyncio.Semaphore
-    """Tasks that are looked at at once: thousands in step would stall the calls that are live."""
+    """Bounds the attempts that prepare or hold a call: without it every task would make its
+    caller's speech at once and keep the machine from the calls that are live."""
+    slots: Admission
+    """Bounds the calls that are live."""
 
     @property
     def calls(self) -> bool:
         """Whether this invocation may place calls and move directories."""
         return self.limits.max_attempts > 0 and self.mode in (AttemptMode.CALL, AttemptMode.FORCE)
+
+
+class StorageFault:
+    """The first sign that the disk takes no more; from then on nobody is admitted to call."""
+
+    def __init__(self, *admissions: Admission) -> None:
+        self.error: StorageError | None = None
+        self._admissions = admissions
+
+    def found(self, error: StorageError) -> None:
+        """Let nobody call any more. Calls that are live go on to their end."""
+        if self.error is None:
+            logger.error("no more calls are placed: %s", error)
+            self.error = error
+            for admission in self._admissions:
+                admission.close(str(error))
 
 
 class ProgressReport:

@@ -27,6 +27,8 @@ class AttemptEventKind(StrEnum):
     ARCHIVED = "archived"
     ACCEPTED = "accepted"
     METRICS_COMPUTED = "metrics_computed"
+    GAVE_UP = "gave_up"
+    """After this attempt the task has failed; a later one belongs to another try at it."""
 
 
 class AttemptEvent(BaseModel):
@@ -41,18 +43,22 @@ class AttemptEvent(BaseModel):
     host: str = Field(default_factory=socket.gethostname)
     pid: int = Field(default_factory=os.getpid)
 
+    adopted: bool | None = Field(default=None, description="started; the call was EVA's, not ours")
     fingerprint: str | None = Field(default=None, description="started, ended, accepted")
     ended_reason: EndReason | None = Field(default=None, description="ended")
     duration_seconds: float | None = Field(default=None, description="ended; of the call")
     error: str | None = Field(default=None, description="ended, judged, metrics_computed")
     outcome: Outcome | None = Field(default=None, description="judged")
     cause: Cause | None = Field(default=None, description="judged")
-    reason: str | None = Field(default=None, description="judged; one line for people")
+    reason: str | None = Field(default=None, description="judged, gave_up; one line for people")
     validation: ValidationResult | None = Field(default=None, description="judged")
     archive: str | None = Field(
         default=None, description="archived: where to; accepted: restored from where"
     )
     acceptance: Acceptance | None = Field(default=None, description="accepted")
+    stopped_early: bool | None = Field(
+        default=None, description="gave_up; though there were attempts left"
+    )
     scores: dict[str, float | None] | None = Field(
         default=None, description="metrics_computed; normalised, null where there is none"
     )

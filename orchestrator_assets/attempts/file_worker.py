@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
+from orchestrator_assets.store.disk import raise_if_storage
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -22,12 +24,16 @@ class FileWorker:
         """Run `function` and return what it returns.
 
         Cancellation is passed on only after the function has ended: what a task does to its files
-        stays in order, and nothing of it is left half done.
+        stays in order, and nothing of it is left half done. Raises StorageError where the disk
+        takes no more.
         """
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._executor, lambda: function(*args, **kwargs))
         try:
             return await asyncio.shield(work)
+        except OSError as error:
+            raise_if_storage(error)
+            raise
         except asyncio.CancelledError:
             while not work.done():
                 with suppress(asyncio.CancelledError):  # The first one is raised below.

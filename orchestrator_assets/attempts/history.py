@@ -14,6 +14,8 @@ from orchestrator_assets.records import Task
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.validation.result import ValidationResult
 
+_SETTLES = {AttemptEventKind.ACCEPTED, AttemptEventKind.GAVE_UP}
+
 
 @dataclass(frozen=True, slots=True)
 class PastAttempt:
@@ -35,6 +37,7 @@ class PastAttempt:
     reason: str = ""
     validation: ValidationResult | None = None
     metric_names: frozenset[str] | None = None
+    stopped_early: str | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -62,11 +65,16 @@ class AcceptedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """All attempts by number, the accepted one, and the highest number ever used."""
+    """All attempts by number, the accepted one, and the highest number ever used.
+
+    `settled_number` is the highest number that was in use when the task last settled: the attempts
+    above it belong to a try that is not over, whatever has killed the run in between.
+    """
 
     attempts: dict[int, PastAttempt] = field(default_factory=dict)
     accepted: AcceptedAttempt | None = None
     last_number: int = 0
+    settled_number: int = 0
 
     @property
     def finished(self) -> list[PastAttempt]:
@@ -81,18 +89,28 @@ class TaskHistory:
 
 def history_of(events: Iterable[AttemptEvent]) -> TaskHistory:
     """Return the life that a task's journal tells."""
-    attempts: dict[int, PastAttempt] = {}
-    accepted: AcceptedAttempt | None = None
-    last_number = 0
+    history = TaskHistory()
     for event in events:
-        last_number = max(last_number, event.attempt)
-        accepted = _accepted_after(accepted, event)
-        known = attempts.get(event.attempt)
-        if known is None and event.event is not AttemptEventKind.ARCHIVED:
-            known = PastAttempt(event.attempt, event.run_id)
-        if known is not None:
-            attempts[event.attempt] = _attempt_after(known, event)
-    return TaskHistory(attempts, accepted, last_number)
+        history = history_after(history, event)
+    return history
+
+
+def history_after(history: TaskHistory, event: AttemptEvent) -> TaskHistory:
+    """Return the life that a task's journal tells with one more entry."""
+    attempts = history.attempts
+    known = attempts.get(event.attempt)
+    if known is None and event.event is not AttemptEventKind.ARCHIVED:
+        known = PastAttempt(event.attempt, event.run_id)
+    if known is not None:
+        attempts = {**attempts, event.attempt: _attempt_after(known, event)}
+    last_number = max(history.last_number, event.attempt)
+    return TaskHistory(
+        attempts,
+        _accepted_after(history.accepted, event),
+        last_number,
+        # What was adopted was no try of ours, and uses up none of our attempts.
+        last_number if event.event in _SETTLES or event.adopted else history.settled_number,
+    )
 
 
 def _attempt_after(attempt: PastAttempt, event: AttemptEvent) -> PastAttempt:
@@ -119,6 +137,8 @@ def _attempt_after(attempt: PastAttempt, event: AttemptEvent) -> PastAttempt:
             )
         case AttemptEventKind.METRICS_COMPUTED if event.error is None:
             return replace(attempt, metric_names=frozenset(event.scores or ()))
+        case AttemptEventKind.GAVE_UP if event.stopped_early:
+            return replace(attempt, stopped_early=event.reason)
         case _:
             return attempt
 
@@ -172,4 +192,5 @@ def _summary(attempt: PastAttempt, directory: Path) -> AttemptSummary:
         directory=directory,
         validation=attempt.validation,
         interrupted=attempt.interrupted,
+        stopped_early=attempt.stopped_early,
     )

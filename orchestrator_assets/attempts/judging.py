@@ -21,6 +21,7 @@ from orchestrator_assets.attempts.protocols import JudgeRetries, Validate
 from orchestrator_assets.call.conversation import ConversationResult
 from orchestrator_assets.errors import SpeechEngineError
 from orchestrator_assets.records import Task
+from orchestrator_assets.store.disk import raise_if_storage
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,10 @@ async def judge(
     retries: JudgeRetries,
     sleep: Callable[[float], Awaitable[object]],
 ) -> Verdict:
-    """Return how the attempt in `directory` ended. An exception in `validate` is a verdict too."""
+    """Return how the attempt in `directory` ended. An exception in `validate` is a verdict too.
+
+    Raises StorageError if the disk takes no scores.
+    """
     bypass_gate = accepts_time_limited and is_time_limited(result)
     delays = iter(retries.delays())
     while True:
@@ -65,6 +69,7 @@ async def _ask(
         cause = cause_of(Outcome.UNJUDGED, result)
         return Verdict(Outcome.UNJUDGED, cause, reason, error=describe(error))
     except Exception as error:
+        raise_if_storage(error)
         logger.exception("validation of %s failed", task.id)
         return harness_failure("validation failed", error)
     return classify(result, validation)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 
 from orchestrator_assets.attempts.admission import Admission
-from orchestrator_assets.attempts.context import AttemptContext, ProgressReport
+from orchestrator_assets.attempts.context import AttemptContext, ProgressReport, StorageFault
 from orchestrator_assets.attempts.file_worker import FileWorker
 from orchestrator_assets.attempts.outcomes import TaskOutcome
-from orchestrator_assets.attempts.outlook import Outlook, expected_seconds_by_turns, outlook
+from orchestrator_assets.attempts.outlook import expected_seconds_by_turns, outlooks
 from orchestrator_assets.attempts.protocols import (
     AttemptLimits,
     AttemptListener,
     AttemptMode,
+    BusyWaits,
     ComputeMetrics,
     JudgeRetries,
     PlaceCall,
     Validate,
 )
-from orchestrator_assets.attempts.task_life import TaskLife
+from orchestrator_assets.attempts.schedule import Schedule
+from orchestrator_assets.errors import StorageError
 from orchestrator_assets.records import Record, Task
 from orchestrator_assets.store.lock import HEARTBEAT_SECONDS, TaskLocks
 from orchestrator_assets.store.run_directory import RunDirectory
@@ -31,6 +33,7 @@ __all__ = [
     "AttemptLimits",
     "AttemptListener",
     "AttemptMode",
+    "BusyWaits",
     "ComputeMetrics",
     "JudgeRetries",
     "PlaceCall",
@@ -40,9 +43,6 @@ __all__ = [
 
 PREPARING_PER_SLOT = 1
 """Attempts that may make their caller's speech ahead of each live call."""
-
-TASKS_OPENED_AT_ONCE = 8
-"""Tasks whose journal and directory are read at the same time."""
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,7 @@ async def run_attempts(
     metric_names: Collection[str] | None = None,
     expected_seconds: Callable[[Task], float] = expected_seconds_by_turns,
     judge_retries: JudgeRetries = JudgeRetries(),  # noqa: B008 - it is immutable
+    busy_waits: BusyWaits = BusyWaits(),  # noqa: B008 - it is immutable
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
 ) -> AsyncGenerator[TaskOutcome, None]:
     """Yield how each task settles, in the order in which they do.
@@ -72,9 +73,13 @@ async def run_attempts(
     cancelling: live calls are cancelled, awaited and journalled before that returns.
 
     Raises ConfigurationError if the run directory holds another number of trials, ValueError for
-    a task given twice. What goes wrong with one task is in its outcome.
+    a task given twice, and StorageError where the disk takes no more: nobody is called any more,
+    live calls go on to their end and are kept as far as possible, and tasks that did not settle
+    are not yielded. What goes wrong with one task is in its outcome.
     """
     chosen = _distinct(tasks)
+    slots = Admission(limits.max_concurrent_conversations)
+    admission = Admission(limits.max_concurrent_conversations * (1 + PREPARING_PER_SLOT))
     context = AttemptContext(
         run_id=run_id,
         mode=mode,
@@ -86,13 +91,14 @@ async def run_attempts(
         fingerprint=fingerprint,
         metric_names=metric_names,
         judge_retries=judge_retries,
+        busy_waits=busy_waits,
         sleep=sleep,
         report=ProgressReport(listener),
         files=FileWorker(),
         locks=TaskLocks(run_directory.locks_path, run_id),
-        admission=Admission(limits.max_concurrent_conversations * (1 + PREPARING_PER_SLOT)),
-        slots=asyncio.Semaphore(limits.max_concurrent_conversations),
-        opening=asyncio.Semaphore(TASKS_OPENED_AT_ONCE),
+        storage=StorageFault(admission, slots),
+        admission=admission,
+        slots=slots,
     )
     settled: asyncio.Queue[TaskOutcome | None] = asyncio.Queue()
     # In a task of its own: a task group must not be suspended at a `yield` inside it, where its
@@ -118,7 +124,7 @@ def _distinct(tasks: Iterable[Task]) -> list[Task]:
 
 
 async def _settle_all(
-    tasks: Sequence[Task],
+    tasks: list[Task],
     context: AttemptContext,
     expected_seconds: Callable[[Task], float],
     settled: asyncio.Queue[TaskOutcome | None],
@@ -131,45 +137,35 @@ async def _settle_all(
         )
         heartbeat = asyncio.create_task(_beat(context))
         try:
-            outlooks = await files.run(_outlooks, tasks, context, expected_seconds)
-            async with asyncio.TaskGroup() as group:
-                for task, expected in outlooks:
-                    group.create_task(_settle_one(task, context, expected, settled))
+            expected = await files.run(
+                outlooks,
+                tasks,
+                run_directory=run_directory,
+                mode=context.mode,
+                calls=context.calls,
+                expected_seconds=expected_seconds,
+            )
+            tasks.clear()
+            schedule = Schedule(
+                context, context.limits.max_concurrent_conversations, settled.put_nowait
+            )
+            await schedule.settle(expected)
         finally:
             heartbeat.cancel()
-            await files.run(record_run_ended, run_directory, run_id)
+            await _record_run_ended(context)
+        if context.storage.error is not None:
+            raise context.storage.error
     finally:
         files.close()
         settled.put_nowait(None)
 
 
-def _outlooks(
-    tasks: Sequence[Task], context: AttemptContext, expected_seconds: Callable[[Task], float]
-) -> list[tuple[Task, Outlook]]:
-    """Return the tasks, the longest expected first."""
-    outlooks = [
-        (
-            task,
-            outlook(
-                task,
-                run_directory=context.run_directory,
-                mode=context.mode,
-                calls=context.calls,
-                expected_seconds=expected_seconds,
-            ),
-        )
-        for task in tasks
-    ]
-    return sorted(outlooks, key=lambda pair: -pair[1].expected_seconds)
-
-
-async def _settle_one(
-    task: Task,
-    context: AttemptContext,
-    expected: Outlook,
-    settled: asyncio.Queue[TaskOutcome | None],
-) -> None:
-    settled.put_nowait(await TaskLife(task, context, expected).settle())
+async def _record_run_ended(context: AttemptContext) -> None:
+    try:
+        await context.files.run(record_run_ended, context.run_directory, context.run_id)
+    except (OSError, StorageError):
+        # The run then counts as killed, which must not hide how it really ended.
+        logger.warning("could not record that this run has ended", exc_info=True)
 
 
 async def _beat(context: AttemptContext) -> None:
@@ -177,5 +173,5 @@ async def _beat(context: AttemptContext) -> None:
         await asyncio.sleep(HEARTBEAT_SECONDS)
         try:
             await context.files.run(context.locks.beat)
-        except OSError:
+        except (OSError, StorageError):
             logger.warning("could not show that this run is alive", exc_info=True)

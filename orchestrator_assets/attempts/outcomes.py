@@ -57,6 +57,8 @@ class AttemptSummary:
     validation: ValidationResult | None = None
     interrupted: bool = False
     """The run was stopped or killed during the call: kept, but counted nowhere."""
+    stopped_early: str | None = None
+    """Why the task was not tried again after this attempt, though it had attempts left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class TaskOutcome:
     `attempts` are all attempts ever made, `attempts_made` how many of them this invocation made.
     `accepted_attempt`, `directory` and `metrics` are there only for an accepted task. `reused`: its
     conversation was made by an earlier invocation. `error`: what went wrong outside the attempts.
+    `stopped_early`: why it was not tried again, in one line, though it had attempts left.
     """
 
     task: Task
@@ -77,6 +80,7 @@ class TaskOutcome:
     directory: Path | None = None
     metrics: Mapping[str, MetricScore] | None = None
     error: str | None = None
+    stopped_early: str | None = None
 
     @property
     def accepted(self) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from orchestrator_assets.attempts.events import read_events
-from orchestrator_assets.attempts.history import history_of
+from orchestrator_assets.attempts.earlier_durations import EarlierDurations, mean_call_seconds
 from orchestrator_assets.attempts.protocols import AttemptMode
 from orchestrator_assets.errors import RunDirectoryError
 from orchestrator_assets.records import Task
@@ -23,6 +22,7 @@ SECONDS_PER_TURN = 12.0
 class Outlook:
     """What to expect of a task: the length of its call, and whether it calls straight away."""
 
+    task: Task
     expected_seconds: float
     needs_call: bool
 
@@ -32,24 +32,35 @@ def expected_seconds_by_turns(task: Task) -> float:
     return SECONDS_PER_TURN * len(task.record.turns)
 
 
-def outlook(
-    task: Task,
+def outlooks(
+    tasks: Iterable[Task],
     *,
     run_directory: RunDirectory,
     mode: AttemptMode,
     calls: bool,
     expected_seconds: Callable[[Task], float],
-) -> Outlook:
-    """Return what to expect of a task. How long its earlier calls took beats the estimate."""
-    try:
-        history = history_of(read_events(run_directory.journal(task)))
-    except RunDirectoryError:
-        # Settling the task will meet the same error, and report it as the task's own.
-        logger.debug("no outlook for %s", task.id, exc_info=True)
-        return Outlook(expected_seconds(task), needs_call=False)
-    durations = [
-        attempt.duration_seconds for attempt in history.finished if attempt.duration_seconds > 0
-    ]
-    seconds = sum(durations) / len(durations) if durations else expected_seconds(task)
-    empty = not run_directory.task_directory(task).exists()
-    return Outlook(seconds, needs_call=calls and (empty or mode is AttemptMode.FORCE))
+) -> list[Outlook]:
+    """Return what to expect of the tasks, the longest expected call first.
+
+    How long the task's own earlier calls took beats how long its record took in other evaluations
+    of the same data set, which beats the estimate.
+    """
+    elsewhere = EarlierDurations(run_directory)
+    known = run_directory.journal_names()
+
+    def outlook(task: Task) -> Outlook:
+        empty = not run_directory.task_directory(task).exists()
+        needs_call = calls and (empty or mode is AttemptMode.FORCE)
+        seconds = None
+        if run_directory.journal(task).path.name in known:
+            try:
+                seconds = mean_call_seconds(run_directory.journal(task))
+            except RunDirectoryError:
+                # Settling the task will meet the same error, and report it as the task's own.
+                logger.debug("no outlook for %s", task.id, exc_info=True)
+                needs_call = False
+        if seconds is None and calls:
+            seconds = elsewhere.seconds(task)
+        return Outlook(task, expected_seconds(task) if seconds is None else seconds, needs_call)
+
+    return sorted(map(outlook, tasks), key=lambda each: -each.expected_seconds)

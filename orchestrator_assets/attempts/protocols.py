@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
+from orchestrator_assets.attempts.outcomes import AttemptSummary, Cause, TaskOutcome
 from orchestrator_assets.call.conversation import ConversationResult
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.records import Task
@@ -35,12 +36,15 @@ class AttemptLimits:
 
     `max_attempts` are the calls a task may use; 0 judges what is there and calls nobody.
     `max_time_limit_attempts` is how many of a task's attempts may run into the time limit before a
-    well-played one of them is accepted; 0 never accepts one.
+    well-played one of them is accepted; 0 never accepts one. An attempt that failed by a cause that
+    is not in `retry_on` is the task's last; see `end_of_tries` for time-limited ones. A call whose
+    judge gives no answer is not repeated in any case.
     """
 
     max_attempts: int
     max_time_limit_attempts: int
     max_concurrent_conversations: int
+    retry_on: Collection[Cause] = tuple(Cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,36 @@ class JudgeRetries:
         return [self.first_delay_seconds * self.factor**index for index in range(self.tries - 1)]
 
 
+@dataclass(frozen=True, slots=True)
+class BusyWaits:
+    """How long to wait for a provider that is busy, and how often before the attempt has failed.
+
+    A wait doubles each time up to the longest, is never shorter than the provider asked for, and
+    is stretched by up to `stretch` so that not all come back at once. `jitter` returns 0 to 1.
+    """
+
+    waits: int = 10
+    first_seconds: float = 1.0
+    longest_seconds: float = 60.0
+    stretch: float = 0.25
+    jitter: Callable[[], float] = random.random
+
+    def backoff(self) -> Iterator[float]:
+        """Yield the waits, in seconds, before they are stretched."""
+        for index in range(self.waits):
+            yield min(self.first_seconds * 2.0**index, self.longest_seconds)
+
+    def stretched(self, backoff: float, retry_after: float | None) -> float:
+        """Return how long to wait, in seconds."""
+        return max(backoff, retry_after or 0.0) * (1 + self.stretch * self.jitter())
+
+
 class PlaceCall(Protocol):
     """Places the call of one attempt and returns once all its files, the result last, are written.
 
     It holds `slot` only while the call is live. When cancelled it hangs up and passes that on.
+    Raises ProviderBusyError if nothing was called and a later try costs no attempt, and
+    InterruptedCallError if the call broke off through no fault of its own.
     """
 
     async def __call__(

@@ -23,6 +23,7 @@ from orchestrator_assets.attempts.history import (
     AcceptedAttempt,
     PastAttempt,
     TaskHistory,
+    history_after,
     history_of,
     summarize_attempts,
 )
@@ -35,7 +36,8 @@ from orchestrator_assets.attempts.resident import (
     read_result,
     standing_acceptance,
 )
-from orchestrator_assets.call.conversation import ConversationResult
+from orchestrator_assets.attempts.tries import EndOfTries
+from orchestrator_assets.call.conversation import ADOPTED_FINGERPRINT, ConversationResult
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.archive import move_directory
 from orchestrator_assets.store.atomic import make_directory
@@ -53,15 +55,14 @@ class TaskFiles:
         self._context = context
         self._run_directory = context.run_directory
         self._journal = context.run_directory.journal(task)
-        self._events: list[AttemptEvent] = []
 
     async def load(self) -> None:
         """Read the journal, and see what lies in the task's directory."""
-        self._events = await self._context.files.run(read_events, self._journal)
-        self.history = history_of(self._events)
-        self.resident = await self._context.files.run(
-            find_resident, self._run_directory, self.task, self.history
-        )
+        await self._context.files.run(self._load)
+
+    def _load(self) -> None:
+        self.history = history_of(read_events(self._journal))
+        self.resident = find_resident(self._run_directory, self.task, self.history)
 
     @property
     def accepted(self) -> AcceptedAttempt | None:
@@ -75,7 +76,15 @@ class TaskFiles:
 
     @property
     def resident_fingerprint(self) -> str | None:
-        """The fingerprint under which the attempt in the task's directory was made."""
+        """The fingerprint under which the attempt in the task's directory counts as made.
+
+        An adopted one, made under conditions nobody knows, counts as made under the present ones.
+        """
+        recorded = self._recorded_fingerprint
+        return self.fingerprint if recorded == ADOPTED_FINGERPRINT else recorded
+
+    @property
+    def _recorded_fingerprint(self) -> str | None:
         if self.past is not None and self.past.fingerprint is not None:
             return self.past.fingerprint
         result = None if self.resident is None else self.resident.result
@@ -85,16 +94,15 @@ class TaskFiles:
         """Add an event to the journal."""
         event = AttemptEvent(event=kind, attempt=attempt, run_id=self._context.run_id, **facts)
         await self._context.files.run(append_event, self._journal, event)
-        self._events.append(event)
-        self.history = history_of(self._events)
+        self.history = history_after(self.history, event)
 
     async def begin(self) -> int:
         """Make the directory of the next attempt, and return its number."""
-        number = await self._context.files.run(
-            next_number, self._run_directory, self.task, self.history
-        )
-        await self._context.files.run(make_directory, self.directory)
-        return number
+        return await self._context.files.run(self._begin)
+
+    def _begin(self) -> int:
+        make_directory(self.directory)
+        return next_number(self._run_directory, self.task, self.history)
 
     async def abandon(self) -> None:
         """Remove the directory of an attempt whose call never went live: it holds no call."""
@@ -134,9 +142,27 @@ class TaskFiles:
             AttemptEventKind.ACCEPTED,
             number,
             acceptance=acceptance,
-            fingerprint=self.resident_fingerprint,
+            fingerprint=self._recorded_fingerprint,
             archive=None if restored_from is None else self._relative(restored_from),
         )
+
+    async def give_up(self, end: EndOfTries) -> None:
+        """Record that the task has failed with its last attempt."""
+        number = self.history.last_number
+        await self.record(
+            AttemptEventKind.GAVE_UP, number, reason=end.reason, stopped_early=end.early
+        )
+
+    async def set_aside(self, number: int) -> None:
+        """Archive what an interrupted call has left, if anything: it counts nowhere."""
+        await self.record(AttemptEventKind.CANCELLED, number)
+        self.resident = await self._context.files.run(self._left_behind, number)
+        await self.archive()
+
+    def _left_behind(self, number: int) -> Resident | None:
+        if not any(self.directory.iterdir()):
+            return None
+        return Resident(number, read_result(self.directory))
 
     async def archive(self) -> None:
         """Move what is in the task's directory, if anything, to its attempt's archive.
@@ -159,16 +185,21 @@ class TaskFiles:
         self.resident = Resident(number, result)
         await self.accept(number, Acceptance.TIME_LIMIT, restored_from=archive)
 
+    def comparable(self, first_number: int) -> list[PastAttempt]:
+        """Return the attempts that count under the present settings, from a number on."""
+        fingerprint = self.resident_fingerprint or self.fingerprint
+        return [
+            attempt
+            for attempt in self.history.finished
+            if attempt.fingerprint in (fingerprint, ADOPTED_FINGERPRINT)
+            and attempt.number >= first_number
+        ]
+
     async def time_limit_candidate(self, *, first_number: int) -> int | None:
         """Return which time-limited attempt to accept now, none numbered below `first_number`."""
-        fingerprint = self.resident_fingerprint or self.fingerprint
         return await self._context.files.run(
             time_limit_candidate,
-            [
-                attempt
-                for attempt in self.history.finished
-                if attempt.fingerprint == fingerprint and attempt.number >= first_number
-            ],
+            self.comparable(first_number),
             max_time_limit_attempts=self._context.limits.max_time_limit_attempts,
             current=None if self.resident is None else self.resident.number,
             is_there=self._has_archive,
@@ -177,6 +208,10 @@ class TaskFiles:
     async def summaries(self) -> tuple[AttemptSummary, ...]:
         """Return all attempts for people."""
         return await self._context.files.run(self.known_attempts)
+
+    async def summary(self, number: int) -> AttemptSummary:
+        """Return one attempt for people."""
+        return next(each for each in await self.summaries() if each.number == number)
 
     def known_attempts(self) -> tuple[AttemptSummary, ...]:
         """Like `summaries`, at once and as far as the journal has been read."""

@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import traceback
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping
 
-from orchestrator_assets.attempts.admission import CallSlot, Ticket
-from orchestrator_assets.attempts.causes import cause_of_exception
+from orchestrator_assets.attempts.admission import Ticket
+from orchestrator_assets.attempts.calling import Calling
 from orchestrator_assets.attempts.classification import Verdict, call_failure, describe
 from orchestrator_assets.attempts.context import AttemptContext
 from orchestrator_assets.attempts.events import AttemptEventKind
 from orchestrator_assets.attempts.judging import judge, own_failure
 from orchestrator_assets.attempts.outcomes import Acceptance, Outcome, TaskOutcome
-from orchestrator_assets.attempts.outlook import Outlook
 from orchestrator_assets.attempts.protocols import AttemptMode
-from orchestrator_assets.attempts.resident import read_result, write_result
 from orchestrator_assets.attempts.scoring import lacking_metrics, stored_metrics
 from orchestrator_assets.attempts.task_files import TaskFiles
-from orchestrator_assets.call.conversation import ConversationResult, EndReason, ErrorDetails
+from orchestrator_assets.attempts.tries import EndOfTries, end_of_tries, open_tries
+from orchestrator_assets.errors import StorageError
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.records import Task
+from orchestrator_assets.store.disk import raise_if_storage
 
 logger = logging.getLogger(__name__)
 
 
 class TaskLife:
-    """Brings one task to an outcome."""
+    """Brings one task to an outcome.
 
-    def __init__(self, task: Task, context: AttemptContext, outlook: Outlook) -> None:
+    `ticket` is given back in the end, if it is held. `before_calling` is run when the task turns
+    out to need a call, before it waits for admission.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        context: AttemptContext,
+        ticket: Ticket,
+        before_calling: Callable[[], None] = lambda: None,
+    ) -> None:
         self._task = task
         self._context = context
-        self._outlook = outlook
-        self._ticket = Ticket(context.admission, outlook.expected_seconds)
+        self._ticket = ticket
+        self._before_calling = before_calling
         self._files = TaskFiles(task, context)
+        self._calling = Calling(task, context, self._files, ticket)
         self._made: set[int] = set()
         self._first_number = 1
         self._metrics: Mapping[str, MetricScore] | None = None
         self._error: str | None = None
+        self._stopped_early: str | None = None
 
-    async def settle(self) -> TaskOutcome:
-        """Return how the task settled. Whatever fails here is this task's outcome, no other's."""
+    async def settle(self) -> TaskOutcome | None:
+        """Return how the task settled. Whatever fails here is this task's outcome, no other's.
+
+        None if it did not settle, as the disk takes no more.
+        """
         try:
-            if self._outlook.needs_call:
-                # Before anything else, so that the longest calls are first in the queue.
-                await self._ticket.obtain()
-            try:
-                async with self._context.opening:
-                    await self._context.files.run(self._context.locks.acquire, self._task.key)
-                    await self._files.load()
-                await self._settle()
-                outcome = await self._outcome()
-            finally:
-                self._context.locks.release(self._task.key)
+            outcome = await self._settle_locked()
+        except StorageError as error:
+            self._context.storage.found(error)
+            return None
         except Exception as error:
             logger.exception("task %s could not be settled", self._task.id)
             outcome = TaskOutcome(
@@ -68,6 +73,16 @@ class TaskLife:
             self._ticket.give_back()
         self._context.report.task_settled(outcome)
         return outcome
+
+    async def _settle_locked(self) -> TaskOutcome:
+        files, locks = self._context.files, self._context.locks
+        try:
+            await files.run(locks.acquire, self._task.key)
+            await self._files.load()
+            await self._settle()
+            return await self._outcome()
+        finally:
+            await files.run(locks.release, self._task.key)
 
     async def _settle(self) -> None:
         if self._context.mode is AttemptMode.METRICS_ONLY:
@@ -85,13 +100,29 @@ class TaskLife:
             await self._files.archive()
         elif await self._settles_without_a_call():
             return
-        for index in range(self._context.limits.max_attempts):
-            await self._ticket.obtain(is_retry=index > 0)
+        self._before_calling()
+        while (end := self._end_of_tries()) is None:
             number = await self._attempt()
             settled = await self._conclude()
-            await self._report_ended(number)
+            self._context.report.attempt_ended(self._task, await self._files.summary(number))
             if settled:
                 return
+        await self._files.give_up(end)
+        self._stopped_early = end.reason if end.early else None
+
+    def _end_of_tries(self) -> EndOfTries | None:
+        """Return why there is no further attempt; attempts of a run that was killed count too."""
+        files = self._files
+        attempts = files.comparable(self._first_number)
+        return end_of_tries(
+            open_tries(
+                attempts,
+                settled_number=files.history.settled_number,
+                fingerprint=files.fingerprint,
+            ),
+            self._context.limits,
+            time_limited=sum(each.outcome is Outcome.TIME_LIMIT_EXCEEDED for each in attempts),
+        )
 
     async def _settles_without_a_call(self) -> bool:
         """Settle with what is on disk, or clear the task's directory for the next attempt (A2)."""
@@ -131,79 +162,13 @@ class TaskLife:
 
     async def _attempt(self) -> int:
         """Make one attempt, up to its verdict, and return its number (A3)."""
-        files = self._files
-        number = await files.begin()
-        slot = CallSlot(self._context.slots, self._ticket, lambda: self._go_live(number))
-        try:
-            result, failure = await self._call(number, slot)
-        except asyncio.CancelledError:
-            if slot.went_live:
-                await files.record(AttemptEventKind.CANCELLED, number)
-            else:
-                await files.abandon()
-            raise
-        finally:
-            self._ticket.give_back()
-        if not slot.went_live:
-            await self._go_live(number)
+        number, failure = await self._calling.call(is_retry=bool(self._made))
         self._made.add(number)
-        await files.record_ended(number, result)
         if failure is None:
             await self._judge_resident()
         else:
-            await files.record_verdict(number, call_failure(failure))
+            await self._files.record_verdict(number, call_failure(failure))
         return number
-
-    async def _go_live(self, number: int) -> None:
-        await self._files.record(
-            AttemptEventKind.STARTED, number, fingerprint=self._files.fingerprint
-        )
-        self._context.report.attempt_started(self._task, number)
-
-    async def _call(
-        self, number: int, slot: CallSlot
-    ) -> tuple[ConversationResult, Exception | None]:
-        """Place the call. An exception in it comes back beside a result that tells of it."""
-        directory = self._files.directory
-        began = datetime.now(UTC)
-        try:
-            result = await own_failure(
-                self._context.place_call(self._task, number, directory, slot)
-            )
-            failure = None
-        except Exception as error:
-            logger.exception("attempt %d of %s failed", number, self._task.id)
-            failure = error
-            result = self._failed_result(number, error, began, slot.live_seconds)
-        written = await self._context.files.run(read_result, directory)
-        if written is None:
-            await self._context.files.run(write_result, directory, result)
-            return result, failure
-        return (result if failure is None else written), failure
-
-    def _failed_result(
-        self, number: int, error: Exception, began: datetime, seconds: float
-    ) -> ConversationResult:
-        return ConversationResult(
-            record_id=self._task.record.id,
-            completed=False,
-            error=describe(error),
-            error_details=ErrorDetails(
-                error_type=type(error).__name__,
-                error_source="call",
-                original_error=str(error),
-                stack_trace="".join(traceback.format_exception(error)),
-            ),
-            started_at=began,
-            ended_at=max(datetime.now(UTC), began + timedelta(seconds=seconds)),
-            duration_seconds=seconds,
-            conversation_ended_reason=EndReason.ERROR,
-            task_id=self._task.id,
-            attempt=number,
-            fingerprint=self._files.fingerprint,
-            clock="wall",
-            cause=cause_of_exception(error),
-        )
 
     async def _judge_resident(self) -> None:
         verdict, number = await self._verdict()
@@ -264,6 +229,7 @@ class TaskLife:
         try:
             self._metrics = await own_failure(context.compute_metrics(self._task, files.directory))
         except Exception as error:
+            raise_if_storage(error)
             logger.exception("metrics of %s failed", self._task.id)
             self._error = f"metrics failed: {describe(error)}"
             await files.record(
@@ -272,11 +238,6 @@ class TaskLife:
         else:
             scores = {name: score.normalized_score for name, score in self._metrics.items()}
             await files.record(AttemptEventKind.METRICS_COMPUTED, accepted.number, scores=scores)
-
-    async def _report_ended(self, number: int) -> None:
-        for summary in await self._files.summaries():
-            if summary.number == number:
-                self._context.report.attempt_ended(self._task, summary)
 
     async def _outcome(self) -> TaskOutcome:
         accepted = self._files.accepted
@@ -290,4 +251,5 @@ class TaskLife:
             directory=None if accepted is None else self._files.directory,
             metrics=self._metrics,
             error=self._error,
+            stopped_early=self._stopped_early,
         )

@@ -60,7 +60,18 @@ class RunDirectory:
 
     def journal(self, task: Task) -> Journal:
         """Return the journal of the task's attempts."""
-        return Journal(self.root / "journal" / f"{task.key}.jsonl")
+        return Journal(self.journal_path(f"{task.key}.jsonl"))
+
+    def journal_path(self, name: str) -> Path:
+        """Return where the journal of that file name lies."""
+        return self.root / "journal" / name
+
+    def journal_names(self) -> set[str]:
+        """Return the file names of all journals there are."""
+        try:
+            return {path.name for path in (self.root / "journal").iterdir()}
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
 
     def task_directory(self, task: Task) -> Path:
         """Return where the task's current attempt lies."""

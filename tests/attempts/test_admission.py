@@ -8,6 +8,7 @@ import pytest
 from scripted_world import until
 
 from orchestrator_assets.attempts.admission import Admission, CallSlot, Ticket
+from orchestrator_assets.errors import StorageError
 
 
 async def admitted_in_order(admission: Admission, *wanted: tuple[str, bool, float]) -> list[str]:
@@ -66,7 +67,7 @@ async def test_who_is_cancelled_while_waiting_takes_no_admission_away(granted: b
 
 
 async def test_a_slot_is_given_back_when_going_live_fails() -> None:
-    slots = asyncio.Semaphore(1)
+    slots = Admission(1)
     ticket = Ticket(Admission(1), 0)
 
     async def fail() -> None:
@@ -76,7 +77,7 @@ async def test_a_slot_is_given_back_when_going_live_fails() -> None:
         async with CallSlot(slots, ticket, fail):
             raise AssertionError("went live")
 
-    assert not slots.locked()
+    await asyncio.wait_for(slots.enter(is_retry=False, expected_seconds=0), 5)
 
 
 async def test_the_admission_ends_with_the_live_call() -> None:
@@ -85,11 +86,48 @@ async def test_the_admission_ends_with_the_live_call() -> None:
     await ticket.obtain()
     waiting = asyncio.create_task(other.obtain())
 
-    async def go_live() -> None:
-        return None
-
-    async with CallSlot(asyncio.Semaphore(1), ticket, go_live):
+    async with CallSlot(Admission(1), ticket, _nothing):
         await asyncio.sleep(0)
         assert not waiting.done()
 
     await until(waiting.done)
+
+
+async def test_a_retry_gets_a_slot_before_calls_that_are_prepared() -> None:
+    slots, order = Admission(1), list[str]()
+
+    async def call(name: str, *, is_retry: bool) -> None:
+        ticket = Ticket(Admission(1), 0)
+        await ticket.obtain(is_retry=is_retry)
+        async with CallSlot(slots, ticket, _nothing):
+            order.append(name)
+
+    await slots.enter(is_retry=False, expected_seconds=0)
+    async with asyncio.TaskGroup() as group:
+        for name in ("first", "second"):
+            group.create_task(call(name, is_retry=False))
+        group.create_task(call("retry", is_retry=True))
+        await asyncio.sleep(0)
+        slots.leave()
+
+    assert order == ["retry", "first", "second"]
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def test_once_closed_who_waits_and_who_comes_is_turned_away_and_who_is_in_stays() -> None:
+    admission = Admission(1)
+    inside, waiting = Ticket(admission, 0), Ticket(admission, 0)
+    await inside.obtain()
+    turned_away = asyncio.create_task(waiting.obtain())
+    await asyncio.sleep(0)
+
+    admission.close("the disk is full")
+
+    with pytest.raises(StorageError, match="the disk is full"):
+        await turned_away
+    with pytest.raises(StorageError, match="the disk is full"):
+        await Ticket(admission, 0).obtain()
+    inside.give_back()

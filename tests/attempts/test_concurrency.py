@@ -10,8 +10,6 @@ from contextlib import aclosing
 import pytest
 from scripted_world import GOOD, HANGUP, Call, World, task, until
 
-from orchestrator_assets.attempts import task_files
-from orchestrator_assets.attempts.loop import AttemptMode
 from orchestrator_assets.attempts.outcomes import Acceptance
 from orchestrator_assets.store.journal import Journal
 from orchestrator_assets.store.lock import TaskLocks
@@ -102,26 +100,19 @@ async def test_the_slot_is_free_while_a_conversation_is_judged(world: World) -> 
 
 async def test_the_longest_expected_calls_start_first(world: World) -> None:
     tasks = [task(f"turns-{turns}", turns=turns) for turns in (2, 9, 4, 7, 1)]
+    world.held_preparing = {each.id: asyncio.Event() for each in tasks}
+    running = asyncio.create_task(world.run(*tasks, concurrent=1))
+    await until(lambda: len(world.calls) == 2)
+    assert {called for called, _ in world.calls} == {"turns-9", "turns-7"}
 
-    await within(world.run(*tasks, concurrent=1))
+    for count, following in enumerate(("turns-4", "turns-2", "turns-1"), start=3):
+        world.held_preparing[world.calls[count - 3][0]].set()
+        await until(lambda count=count: len(world.calls) == count)  # type: ignore[misc]
+        assert world.calls[-1] == (following, 1)
 
-    called = [called for called, _ in world.calls]
-    # Two prepare side by side, so those may change places.
-    assert set(called[:2]) == {"turns-9", "turns-7"}
-    assert called[-1] == "turns-1"
-
-
-async def test_how_long_a_task_took_before_beats_the_estimate(world: World) -> None:
-    world.scripts = {"a": [Call(seconds=500.0)], "b": [Call(seconds=1.0)]}
-    await world.run(A, B)
-
-    await within(
-        world.run(A, B, C, mode=AttemptMode.FORCE, concurrent=1, expected_seconds=lambda _: 50.0)
-    )
-
-    called = [called for called, _ in world.calls[2:]]
-    assert set(called[:2]) == {"a", "c"}
-    assert called[2] == "b"
+    for event in world.held_preparing.values():
+        event.set()
+    await within(running)
 
 
 async def test_the_event_loop_never_waits_for_the_disk(
@@ -230,22 +221,6 @@ async def test_runs_note_their_start_and_end_even_when_stopped(world: World) -> 
     assert [entry["event"] for entry in world.run_directory.runs.read()] == ["started", "ended"]
 
 
-async def test_a_full_disk_is_the_tasks_error_and_places_no_call(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(task_files, "append_event", full)
-
-    outcome = await world.settle(A)
-
-    assert not outcome.accepted
-    assert outcome.error is not None
-    assert "No space left on device" in outcome.error
-    assert world.most_live == 0
-
-
 async def test_a_task_that_another_run_works_on_is_left_alone(world: World) -> None:
     other = TaskLocks(world.run_directory.locks_path, "other-run")
     other.acquire("a")
@@ -275,3 +250,17 @@ async def test_what_is_no_exception_is_never_taken_for_an_outcome(world: World) 
     assert raised.group_contains(_Stop)
     assert [entry["event"] for entry in world.journal(A)] == ["started"]
     assert world.live == 0
+
+
+async def test_tasks_that_wait_for_their_turn_are_not_begun(world: World) -> None:
+    tasks = [task(f"t{number}") for number in range(300)]
+    world.held = {(each.id, 1): asyncio.Event() for each in tasks}
+    before = len(asyncio.all_tasks())
+    running = asyncio.create_task(world.run(*tasks, concurrent=2))
+    await until(lambda: world.live == 2 and len(world.calls) == 4)
+
+    assert len(asyncio.all_tasks()) - before < 20
+    assert len(list(world.run_directory.locks_path.glob("*.lock"))) <= 4
+    for event in world.held.values():
+        event.set()
+    assert all(outcome.accepted for outcome in await asyncio.wait_for(running, 30))

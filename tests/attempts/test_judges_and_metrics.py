@@ -8,6 +8,8 @@ from scripted_world import BAD_CALLER, GOOD, HANGUP, TIMEOUT, World, task, until
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
 from orchestrator_assets.errors import SpeechEngineError
+from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.scores import merge_scores
 
 A = task("a")
 B = task("b")
@@ -173,3 +175,55 @@ async def test_a_task_settles_after_its_metrics(world: World) -> None:
     await asyncio.wait_for(consume(), 5)
 
     assert settled == ["b", "a"]
+
+
+async def test_a_score_that_is_an_error_is_computed_again_by_the_next_invocation(
+    world: World,
+) -> None:
+    outcome = await world.settle(A, metric_names=["task_completion"])
+    assert outcome.directory is not None
+    merge_scores(
+        outcome.directory,
+        "a",
+        {"task_completion": MetricScore(name="task_completion", error="judge key")},
+    )
+
+    again = await world.settle(A, metric_names=["task_completion"])
+
+    assert again.metrics is not None
+    assert again.metrics["task_completion"].error is None
+    assert world.calls == [("a", 1)]
+
+
+async def test_a_call_of_this_invocation_is_judged_and_scored_once(world: World) -> None:
+    await world.run(A, B, metric_names=["task_completion"])
+
+    assert sorted(world.judged) == [("a", "a#1", False), ("b", "b#1", False)]
+    assert sorted(world.scored) == [("a", "a#1"), ("b", "b#1")]
+
+
+async def test_time_limited_calls_are_judged_side_by_side(world: World) -> None:
+    world.scripts = {"a": [TIMEOUT], "b": [TIMEOUT]}
+    world.held_judging = {"a": asyncio.Event(), "b": asyncio.Event()}
+    running = asyncio.create_task(world.run(A, B))
+    await until(lambda: len(world.judged) == 2)
+    for event in world.held_judging.values():
+        event.set()
+
+    assert all(outcome.accepted for outcome in await running)
+
+
+async def test_only_so_many_waiting_conversations_are_judged_at_once(world: World) -> None:
+    tasks = [task(f"t{number}") for number in range(30)]
+    world.judge_outages.update({each.id: 3 for each in tasks})
+    await world.run(*tasks)
+    world.judged.clear()
+    world.held_judging = {each.id: asyncio.Event() for each in tasks}
+    running = asyncio.create_task(world.run(*tasks, concurrent=2))
+    await until(lambda: len(world.judged) == 8)
+    await asyncio.sleep(0.02)
+
+    assert len(world.judged) == 8
+    for event in world.held_judging.values():
+        event.set()
+    assert all(outcome.accepted for outcome in await running)

@@ -103,6 +103,21 @@ def test_a_kill_at_any_step_repeats_no_ended_call_and_loses_none(
     assert finished.returncode == 0, finished.stderr
 
 
+def test_kills_of_whole_process_groups_at_steps_and_at_random_lose_nothing() -> None:
+    benchmark = Path(__file__).parents[1] / "benchmarks" / "kill_matrix.py"
+
+    finished = subprocess.run(
+        [sys.executable, str(benchmark), "--kills", "12", "--seed", "3"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "| **all** | **12** | 0 | 0 | 0 | 0 | 0 |" in finished.stdout
+
+
 def kill_at_every_step(root: Path, kills: int) -> None:
     whole = RememberingWorld(root / "whole")
     assert not run_and_kill(whole, at_step=0)

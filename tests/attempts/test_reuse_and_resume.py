@@ -11,6 +11,7 @@ from scripted_world import BAD_CALLER, GOOD, HANGUP, TIMEOUT, Call, World, read_
 from orchestrator_assets.attempts.loop import AttemptMode
 from orchestrator_assets.attempts.outcomes import Acceptance, Outcome
 from orchestrator_assets.call.conversation import EndReason
+from orchestrator_assets.summary.writing import write_summaries
 
 A = task("a")
 B = task("b")
@@ -365,3 +366,49 @@ async def test_an_attempt_cancelled_mid_call_is_not_judged(world: World) -> None
     assert world.judged == [("a", "a#2", False)]
     assert world.archived_call(A, 1) == "a#1"
     assert outcome.attempts[0].reason == "the run was stopped during the call"
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff"])
+async def test_damaged_summaries_and_scores_hinder_no_rerun_and_cost_no_call(
+    world: World, damage: bytes
+) -> None:
+    await world.settle(A)
+    write_summaries(world.run_directory, [A])
+    for name in ("config.json", "evaluation_summary.json", "metrics_summary.json", "results.csv"):
+        (world.root / name).write_bytes(damage)
+    (world.run_directory.task_directory(A) / "metrics.json").write_bytes(damage)
+
+    outcome = await world.settle(A, metric_names=["task_completion"])
+
+    assert (outcome.reused, outcome.attempts_made) == (True, 0)
+    assert outcome.metrics is not None
+    assert outcome.metrics["task_completion"].error is None
+    write_summaries(world.run_directory, [A])
+    summary = json.loads(world.run_directory.evaluation_summary_path.read_text())
+    assert summary["simulation"]["successful_record_ids"] == ["a"]
+
+
+async def test_a_rejected_call_whose_journal_was_lost_is_judged_anew_not_passed(
+    world: World,
+) -> None:
+    world.scripts["a"] = [HANGUP]
+    await world.settle(A, max_attempts=1)
+    archive = world.run_directory.archive_directory(A, 1)
+    archive.rename(world.run_directory.task_directory(A))
+    world.run_directory.journal(A).path.unlink()
+
+    outcome = await world.settle(A, max_attempts=0)
+
+    assert not outcome.accepted
+    assert [each.outcome for each in outcome.attempts] == [Outcome.NOT_FINISHED]
+
+
+async def test_a_data_set_that_shrinks_or_grows_touches_only_its_own_tasks(world: World) -> None:
+    await world.run(A, B)
+    kept = world.tree()
+
+    await world.run(A)
+    [_, new] = await world.run(A, task("c"))
+
+    assert new.attempts_made == 1
+    assert {name: content for name, content in world.tree().items() if name[0] != "c"} == kept

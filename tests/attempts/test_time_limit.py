@@ -234,3 +234,17 @@ async def test_judging_again_upholds_an_accepted_timeout(world: World) -> None:
 
     assert outcome.acceptance is Acceptance.TIME_LIMIT
     assert world.judged == [("a", "a#1", True)] * 2
+
+
+async def test_judging_alone_asks_for_as_many_timeouts_as_calling_does(world: World) -> None:
+    world.scripts["a"] = [TIMEOUT]
+    world.judge_outages["a"] = 3
+    await world.settle(A, time_limited=2)
+    world.judge_outages["a"] = 0
+
+    too_few = await world.settle(A, time_limited=2, mode=AttemptMode.VALIDATE_ONLY)
+    enough = await world.settle(A, time_limited=1, mode=AttemptMode.VALIDATE_ONLY)
+
+    assert not too_few.accepted
+    assert enough.acceptance is Acceptance.TIME_LIMIT
+    assert world.record_directories() == ["a"]
