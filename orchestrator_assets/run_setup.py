@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import TypeVar
 
 from orchestrator_assets.call.agent_process import AgentAddress, running_agent
 from orchestrator_assets.call.conversation import ConversationResult
-from orchestrator_assets.call.placing import CallPlacer
-from orchestrator_assets.call.speech.engines import default_speech_to_text, default_text_to_speech
+from orchestrator_assets.call.speech.engines import default_speech_to_text
+from orchestrator_assets.call.worker_pool import WorkerPool
 from orchestrator_assets.errors import OrchestratorError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.records import Task
@@ -87,33 +87,36 @@ class AgentOnDemand:
 
 
 class CallsOnDemand:
-    """Places calls; the first one starts the agent and loads the speech engines."""
+    """Places calls; the first one starts the agent and a worker process. Ended by `stop()`."""
 
     def __init__(self, evaluation: Evaluation, agent: AgentOnDemand, preflight: Preflight) -> None:
         self._evaluation = evaluation
         self._agent = agent
         self._preflight = preflight
         self._lock = asyncio.Lock()
-        self._placer: CallPlacer | None = None
+        self._started = AsyncExitStack()
+        self._pool: WorkerPool | None = None
 
     async def __call__(
         self, task: Task, attempt: int, directory: Path, slot: AbstractAsyncContextManager[object]
     ) -> ConversationResult:
         """Place the call of an attempt: see `PlaceCall`."""
-        placer = await self._ready()
-        return await placer(task, attempt, directory, slot)
+        pool = await self._ready()
+        return await pool(task, attempt, directory, slot)
 
-    async def _ready(self) -> CallPlacer:
+    async def stop(self) -> None:
+        """End the worker processes, if any were started."""
+        await self._started.aclose()
+
+    async def _ready(self) -> WorkerPool:
         async with self._lock:
-            if self._placer is None:
-                self._placer = await self._preflight.required(self._set_up())
-            return self._placer
+            if self._pool is None:
+                self._pool = await self._preflight.required(self._set_up())
+            return self._pool
 
-    async def _set_up(self) -> CallPlacer:
-        text_to_speech = await asyncio.to_thread(default_text_to_speech)
-        speech_to_text = await asyncio.to_thread(default_speech_to_text)
+    async def _set_up(self) -> WorkerPool:
         address = await self._agent.address()
-        return CallPlacer(self._evaluation, address, text_to_speech, speech_to_text)
+        return await self._started.enter_async_context(WorkerPool(self._evaluation, address))
 
 
 class ValidationOnDemand:

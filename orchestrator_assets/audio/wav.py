@@ -92,6 +92,20 @@ def repair_wav(path: Path) -> bool:
     return True
 
 
+def header_fault(path: Path) -> str | None:
+    """Return how the header disagrees with the size of the file, None if it does not.
+
+    Raises FileNotFoundError, or ValueError for a file that is not a WAV file.
+    """
+    layout = _layout(path)
+    if layout.is_unfinished or layout.promised_bytes > layout.held_bytes:
+        return (
+            f"its header promises {layout.promised_bytes} bytes of audio, "
+            f"the file holds {layout.held_bytes}"
+        )
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """Where the data of a WAV file is, what its header promises and what the file holds."""

@@ -10,13 +10,13 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from orchestrator_assets.errors import AgentStartError
+from orchestrator_assets.errors import AgentStartError, PreflightError
 from orchestrator_assets.evaluation import Agent
 
 _POLL_SECONDS = 0.05
@@ -43,15 +43,23 @@ class AgentAddress:
 async def running_agent(agent: Agent, log_path: Path) -> AsyncIterator[AgentAddress]:
     """Yield the agent's address. An agent with a command runs for as long as the block does.
 
-    Its output goes to `log_path`. Raises AgentStartError if it ends or does not listen in time.
+    Its output goes to `log_path`. Raises AgentStartError if it ends or does not listen in time,
+    PreflightError where the evaluation has only a placeholder for an address.
     """
+    if agent.is_placeholder:
+        raise PreflightError(
+            f"there is something to call, but agent.url is only a placeholder ({agent.url}); "
+            "put the agent's address into the evaluation's file, or set max_attempts to 0 there "
+            "to judge what is there and call nobody"
+        )
     if agent.command is None:
         yield AgentAddress(agent.url, agent.call_report_url)
         return
     port = _free_port()
     url = agent.url.replace("{port}", str(port))
     report_url = (agent.call_report_url or "").replace("{port}", str(port)) or None
-    command = _with_program_path([part.replace("{port}", str(port)) for part in agent.command])
+    program, *arguments = (part.replace("{port}", str(port)) for part in agent.command)
+    command = [find_program(program) or program, *arguments]
     with log_path.open("ab") as log:
         try:
             process = await asyncio.create_subprocess_exec(
@@ -78,11 +86,14 @@ def _free_port() -> int:
         return port
 
 
-def _with_program_path(command: Sequence[str]) -> list[str]:
-    """Find the program beside the running interpreter first: the environment may be inactive."""
+def find_program(name: str) -> str | None:
+    """Return the path of an agent's program; None if there is none of that name.
+
+    One beside the running interpreter comes first: the environment may be inactive.
+    """
     beside = str(Path(sys.executable).parent)
     search_path = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
-    return [shutil.which(command[0], path=search_path) or command[0], *command[1:]]
+    return shutil.which(name, path=search_path)
 
 
 async def _wait_until_listening(

@@ -23,6 +23,11 @@ MIXED_AUDIO_FILE = "audio_mixed.wav"
 CLEAN_CALLER_AUDIO_FILE = "audio_user_clean.wav"
 INITIAL_STATE_FILE = "initial_scenario_db.json"
 FINAL_STATE_FILE = "final_scenario_db.json"
+AUDIT_LOG_FILE = "audit_log.json"
+FRAMEWORK_LOG_FILE = "framework_logs.jsonl"
+
+ADOPTED_FINGERPRINT = "adopted"
+"""Stands for the conditions of a call that was not ours but EVA's, and adopted."""
 
 
 class EndReason(StrEnum):
@@ -43,6 +48,7 @@ class ErrorDetails(BaseModel):
     error_type: str
     error_source: str
     original_error: str
+    is_retryable: bool = True
     stack_trace: str | None = None
 
 
@@ -72,6 +78,8 @@ class ConversationResult(BaseModel):
     audio_mixed_path: str | None = None
     audio_user_clean_path: str | None = None
     transcript_path: str | None = None
+    audit_log_path: str | None = None
+    pipecat_logs_path: str | None = None
     conversation_log_path: str | None = None
     user_simulator_logs_path: str | None = None
     num_turns: int = 0

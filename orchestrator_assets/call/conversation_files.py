@@ -7,6 +7,7 @@ or damaged.
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,14 @@ from orchestrator_assets.call.conversation import (
     Event,
     TranscriptRow,
 )
+from orchestrator_assets.call.eva_reading import (
+    call_started_at,
+    eva_time,
+    is_eva_result,
+    is_eva_transcript_row,
+    result_from_eva,
+    transcript_row_from_eva,
+)
 from orchestrator_assets.call.speech.base import Samples
 from orchestrator_assets.errors import ConversationFileError
 
@@ -31,16 +40,36 @@ LEGACY_EVENTS_FILE = "elevenlabs_events.jsonl"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-def read_result(directory: Path) -> ConversationResult:
-    """Return how the call went."""
+def read_result(
+    directory: Path, *, task_id: str | None = None, attempt: int = 1
+) -> ConversationResult:
+    """Return how the call went. EVA's results don't say of which task and attempt they are."""
     path = directory / RESULT_FILE
-    return _validated(ConversationResult, _parsed(path, _text(path)), path)
+    content = _parsed(path, _text(path))
+    if is_eva_result(content):
+        events = _events_if_any(directory)
+        content = result_from_eva(content, directory, events, task_id=task_id, attempt=attempt)
+    return _validated(ConversationResult, content, path)
 
 
 def read_transcript(directory: Path) -> list[TranscriptRow]:
     """Return the rows of the transcript, in their order."""
     path = directory / TRANSCRIPT_FILE
-    return [_validated(TranscriptRow, row, path, line) for line, row in _json_lines(path)]
+    rows = _json_lines(path)
+    if any(is_eva_transcript_row(row) for _, row in rows):
+        rows = _rows_from_eva(rows, call_started_at(_events_if_any(directory)))
+    return [_validated(TranscriptRow, row, path, line) for line, row in rows]
+
+
+def _rows_from_eva(
+    rows: list[tuple[int, Any]], started_at: datetime | None
+) -> list[tuple[int, Any]]:
+    first = rows[0][1]
+    began = started_at or (eva_time(first.get("timestamp")) if isinstance(first, dict) else None)
+    return [
+        (line, transcript_row_from_eva(row, began) if is_eva_transcript_row(row) else row)
+        for line, row in rows
+    ]
 
 
 def read_events(directory: Path) -> list[Event]:
@@ -50,6 +79,13 @@ def read_events(directory: Path) -> list[Event]:
     if not path.exists() and legacy.exists():
         path = legacy
     return [_object(path, row, line) for line, row in _json_lines(path)]
+
+
+def _events_if_any(directory: Path) -> list[Event]:
+    try:
+        return read_events(directory)
+    except ConversationFileError:
+        return []
 
 
 def read_initial_state(directory: Path) -> dict[str, Any] | None:

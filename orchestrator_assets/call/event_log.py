@@ -23,11 +23,13 @@ _PROVIDER = "orchestrator_assets"
 class EventLog:
     """An append-only file of events. Positions are seconds from the start of the call."""
 
-    def __init__(self, path: Path, opened_at: datetime) -> None:
+    def __init__(self, path: Path, opened_at: datetime, *, events_before: int = 0) -> None:
+        """Open an empty log, or go on with one that has `events_before` lines."""
         self._start_seconds = opened_at.timestamp()
-        self._sequence = 0
+        self._sequence = events_before
+        mode = "a" if events_before else "w"
         # A lone surrogate becomes its JSON escape instead of an error.
-        self._file = path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
+        self._file = path.open(mode, encoding="utf-8", errors="backslashreplace", newline="\n")
 
     def __enter__(self) -> Self:
         return self

@@ -15,9 +15,11 @@ from orchestrator_assets.call.call_report import CallReport, fetch_call_report, 
 from orchestrator_assets.call.callers.scripted import PreparedTurn, ScriptedCaller, prepare_turns
 from orchestrator_assets.call.conversation import (
     AGENT_AUDIO_FILE,
+    AUDIT_LOG_FILE,
     CALLER_AUDIO_FILE,
     CLEAN_CALLER_AUDIO_FILE,
     EVENTS_FILE,
+    FRAMEWORK_LOG_FILE,
     LOG_FILE,
     MIXED_AUDIO_FILE,
     RESULT_FILE,
@@ -26,6 +28,7 @@ from orchestrator_assets.call.conversation import (
     EndReason,
     ErrorDetails,
 )
+from orchestrator_assets.call.eva_files import write_eva_files
 from orchestrator_assets.call.live_call import LiveCall
 from orchestrator_assets.call.recorder import CallRecorder
 from orchestrator_assets.call.speech.base import SpeechToText, TextToSpeech
@@ -106,6 +109,7 @@ class CallPlacer:
         if call.end.reason is not EndReason.CANCELLED:
             report = await self._fetch_report(directory, call)
             await self._write_transcript(directory, call)
+            await asyncio.to_thread(write_eva_files, directory, report)
         result = self._result(task, attempt, call, report)
         text = result.model_dump_json(indent=2) + "\n"
         await asyncio.to_thread(write_text, directory / RESULT_FILE, text)
@@ -149,6 +153,8 @@ class CallPlacer:
             audio_mixed_path=MIXED_AUDIO_FILE,
             audio_user_clean_path=CLEAN_CALLER_AUDIO_FILE,
             transcript_path=TRANSCRIPT_FILE,
+            audit_log_path=AUDIT_LOG_FILE,
+            pipecat_logs_path=FRAMEWORK_LOG_FILE,
             conversation_log_path=LOG_FILE,
             user_simulator_logs_path=EVENTS_FILE,
             num_turns=len(call.caller_turns),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import soxr
@@ -16,9 +18,23 @@ from orchestrator_assets.errors import SpeechEngineError
 LEVEL_DBFS = -22.0
 """Root mean square level of everything that is said."""
 
+_PACKAGE = "hibari"
+_MODEL = Path("assets", "hibari.onnx")
+_NOT_INSTALLED = "hibari-tts is not installed; run: pip install 'orchestrator-assets[speech]'"
+
 _SENTENCE_PAUSE_SECONDS = 0.2
 _WINDOW_SECONDS = 0.01
 _SILENCE_BELOW_LOUDEST_DB = 55.0
+
+
+def check_installed() -> None:
+    """Raise SpeechEngineError if the engine or its model is missing, without loading either."""
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise SpeechEngineError(_NOT_INSTALLED)
+    model = Path(found.submodule_search_locations[0]) / _MODEL
+    if not model.is_file():
+        raise SpeechEngineError(f"{model} is missing; install hibari-tts again")
 
 
 class HibariTextToSpeech:
@@ -32,9 +48,7 @@ class HibariTextToSpeech:
         try:
             from hibari import Hibari  # noqa: PLC0415 - an extra, and slow to import
         except ImportError as error:
-            raise SpeechEngineError(
-                "hibari-tts is not installed; run: pip install 'orchestrator-assets[speech]'"
-            ) from error
+            raise SpeechEngineError(_NOT_INSTALLED) from error
         self._engine = Hibari(threads=1)
         # The engine loads its dictionary on first use, which two threads must not do at once.
         self._engine.phonemize("ready")
