@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import re
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from orchestrator_assets.data_source import DataSource, read_source, shown_source
+from orchestrator_assets.errors import ConfigurationError
 from orchestrator_assets.evaluation import Evaluation
 
 REDACTED = "***"
@@ -28,9 +28,10 @@ def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
 
     Secrets are replaced by `***`: the values of agent parameters, command-line options and query
     parameters whose name ends in token, key, secret, password or the like, and the user part of
-    URLs. `dataset_path` repeats the data set under the name EVA's tools look for.
+    URLs. What EVA's tools look for is repeated under the names they know.
     """
     configuration = evaluation.model_dump(mode="json")
+    configuration["data_set"] = shown_source(evaluation.data_set)
     agent = configuration["agent"]
     for field in ("url", "call_report_url"):
         if agent[field] is not None:
@@ -43,8 +44,33 @@ def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
         agent["command"] = _redacted_command(agent["command"])
     return {
         **configuration,
-        "dataset_path": str(evaluation.data_set),
+        **_eva_fields(evaluation, agent["url"]),
         "provenance": _provenance(evaluation),
+    }
+
+
+def _eva_fields(evaluation: Evaluation, agent_url: str) -> dict[str, Any]:
+    """Return the fields that EVA's metrics runner and its Streamlit app read.
+
+    The agent is a black box that takes in audio, of which EVA's nearest kind is the audio language
+    model: for that, EVA takes what was said from the caller, not from the agent's ears. Its judges
+    also want an `agent_config_path`, the agent's instructions and tools; nobody knows those.
+    """
+    return {
+        "run_id": evaluation.name,
+        "domain": evaluation.name,
+        "language": "en",
+        "framework": "orchestrator_assets",
+        "dataset_path": shown_source(evaluation.data_set),
+        "agent_config_path": None,
+        "model": {"audio_llm": agent_url},
+        "model_list": [],
+        "max_rerun_attempts": evaluation.max_attempts,
+        "validation_thresholds": {
+            "conversation_valid_end": 1.0,
+            "user_behavioral_fidelity": evaluation.validation.user_behavioral_fidelity,
+            "max_time_limit_attempts": evaluation.max_time_limit_attempts,
+        },
     }
 
 
@@ -80,7 +106,10 @@ def _provenance(evaluation: Evaluation) -> dict[str, Any]:
         "orchestrator_assets_version": _own_version(),
         "python_version": sys.version.split()[0],
         "platform": platform.platform(),
-        "dataset": {"path": str(evaluation.data_set), "sha256": _sha256(evaluation.data_set)},
+        "dataset": {
+            "path": shown_source(evaluation.data_set),
+            "sha256": _sha256(evaluation.data_set),
+        },
         "captured_at": datetime.now(UTC).isoformat(),
     }
 
@@ -92,8 +121,8 @@ def _own_version() -> str | None:
         return None
 
 
-def _sha256(path: Path) -> str | None:
+def _sha256(source: DataSource) -> str | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError:
+        return read_source(source).sha256
+    except ConfigurationError:
         return None

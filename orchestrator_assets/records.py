@@ -1,18 +1,18 @@
 """Records (the scenarios of a data set), and the tasks an evaluation makes of them.
 
-A data set is one file: JSON or YAML with a list of records, JSON lines with a record a line, or
-ServiceNow EVA's `*_dataset.json`. Whatever a record holds beyond the fields below is kept in it.
+A data set is a file: JSON or YAML with a list of records, JSON lines with a record a line, or
+ServiceNow EVA's `*_dataset.json`; or a folder of such files; or the URL of either, in any place
+fsspec can read. Whatever a record holds beyond the fields below is kept in it.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import yaml
 from pydantic import (
@@ -25,12 +25,21 @@ from pydantic import (
     model_validator,
 )
 
+from orchestrator_assets.data_source import (
+    DATA_SET_SUFFIXES,
+    JSON_LINES_SUFFIXES,
+    JSON_SUFFIXES,
+    YAML_SUFFIXES,
+    DataSource,
+    SourceContent,
+    SourceFile,
+    as_data_source,
+    read_source,
+    shown_source,
+)
 from orchestrator_assets.errors import ConfigurationError, Fault
+from orchestrator_assets.eva_placeholders import fill_in
 from orchestrator_assets.partition_keys import encode_record_id
-
-JSON_SUFFIXES = {".json"}
-JSON_LINES_SUFFIXES = {".jsonl", ".ndjson"}
-YAML_SUFFIXES = {".yaml", ".yml"}
 
 
 class _Strict(BaseModel):
@@ -176,59 +185,75 @@ def tasks_of(records: Iterable[Record], num_trials: int = 1) -> list[Task]:
     return [Task(record, trial) for record in records for trial in trials]
 
 
-def load_records(path: Path) -> list[Record]:
-    """Read a data set, in its order.
+def load_records(source: DataSource) -> list[Record]:
+    """Read a data set, in its order; the files of a folder in the order of their names.
 
     Raises ConfigurationError, listing every fault by file, record and field.
     """
-    rows = _read_rows(path)
+    source = as_data_source(source)
+    return parse_records(source, read_source(source))
+
+
+def parse_records(source: DataSource, content: SourceContent) -> list[Record]:
+    """Return the records of a data set that has been read: see `load_records`."""
     faults: list[Fault] = []
-    records: list[Record] = []
-    for position, row in enumerate(rows, start=1):
+    found: list[_FoundRecord] = []
+    for file in content.files:
         try:
-            records.append(Record.model_validate(_from_eva(row) if _is_eva(row) else row))
-        except ValidationError as error:
-            faults.extend(_record_faults(path, position, row, error))
-    faults.extend(_repeated_ids(path, records))
-    if not rows:
-        faults.append(Fault(path, "", "holds no record; write at least one"))
+            rows = _rows(file)
+        except ConfigurationError as error:
+            faults.extend(error.faults)
+            continue
+        for position, row in enumerate(rows, start=1):
+            try:
+                record = Record.model_validate(_from_eva(row) if _is_eva(row) else row)
+                found.append(_FoundRecord(file.name, record))
+            except ValidationError as error:
+                faults.extend(_record_faults(file.name, position, row, error))
+    faults.extend(_repeated_ids(found))
+    if not found and not faults:
+        shown = source if isinstance(source, Path) else shown_source(source)
+        faults.append(Fault(shown, "", "holds no record; write at least one"))
     if faults:
         raise ConfigurationError(faults)
-    return records
+    return [each.record for each in found]
 
 
-def _read_rows(path: Path) -> list[Any]:
-    suffix = path.suffix.lower()
+class _FoundRecord(NamedTuple):
+    file: DataSource
+    record: Record
+
+
+def _rows(file: SourceFile) -> list[Any]:
+    name = file.name
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ConfigurationError([Fault(path, "", f"can't be read: {error.strerror}")]) from error
+        text = file.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigurationError([Fault(path, "", f"is not UTF-8: {error.reason}")]) from error
+        raise ConfigurationError([Fault(name, "", f"is not UTF-8: {error.reason}")]) from error
     try:
-        if suffix in JSON_LINES_SUFFIXES:
-            return list(_json_lines(path, text))
-        if suffix in JSON_SUFFIXES:
+        if file.suffix in JSON_LINES_SUFFIXES:
+            return list(_json_lines(name, text))
+        if file.suffix in JSON_SUFFIXES:
             rows = json.loads(text)
-        elif suffix in YAML_SUFFIXES:
+        elif file.suffix in YAML_SUFFIXES:
             rows = yaml.safe_load(text)
         else:
-            known = ", ".join(sorted(JSON_SUFFIXES | JSON_LINES_SUFFIXES | YAML_SUFFIXES))
-            raise ConfigurationError([Fault(path, "", f"unknown file type; use one of {known}")])
+            known = ", ".join(sorted(DATA_SET_SUFFIXES))
+            raise ConfigurationError([Fault(name, "", f"unknown file type; use one of {known}")])
     except (json.JSONDecodeError, yaml.YAMLError) as error:
-        raise ConfigurationError([Fault(path, "", f"can't be parsed: {error}")]) from error
+        raise ConfigurationError([Fault(name, "", f"can't be parsed: {error}")]) from error
     if isinstance(rows, Mapping) and "records" in rows:
         rows = rows["records"]
     if rows is None:
         return []
     if not isinstance(rows, list):
         raise ConfigurationError(
-            [Fault(path, "", f"must be a list of records, but is a {type(rows).__name__}")]
+            [Fault(name, "", f"must be a list of records, but is a {type(rows).__name__}")]
         )
     return rows
 
 
-def _json_lines(path: Path, text: str) -> Iterator[Any]:
+def _json_lines(path: DataSource, text: str) -> Iterator[Any]:
     # Not splitlines(): U+2028 and its like may stand unescaped inside a JSON string.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -241,7 +266,9 @@ def _json_lines(path: Path, text: str) -> Iterator[Any]:
             ) from error
 
 
-def _record_faults(path: Path, position: int, row: Any, error: ValidationError) -> Iterator[Fault]:
+def _record_faults(
+    path: DataSource, position: int, row: Any, error: ValidationError
+) -> Iterator[Fault]:
     record_id = row.get("id") if isinstance(row, Mapping) else None
     name = f"record {record_id!r}" if record_id else f"record number {position}"
     for detail in error.errors():
@@ -249,23 +276,29 @@ def _record_faults(path: Path, position: int, row: Any, error: ValidationError) 
         yield Fault(path, f"{name}, {field}" if field else name, detail["msg"])
 
 
-def _repeated_ids(path: Path, records: Iterable[Record]) -> Iterator[Fault]:
-    counts = Counter(record.id for record in records)
-    for record_id, count in counts.items():
-        if count > 1:
-            yield Fault(
-                path, f"record {record_id!r}", f"the id stands {count} times; rename all but one"
-            )
+def _repeated_ids(found: Sequence[_FoundRecord]) -> Iterator[Fault]:
+    files: dict[str, list[DataSource]] = {}
+    for each in found:
+        files.setdefault(each.record.id, []).append(each.file)
     by_folded_key: dict[str, str] = {}
-    for record_id in counts:
+    for record_id, places in files.items():
+        if len(places) > 1:
+            yield Fault(places[0], f"record {record_id!r}", _repeated(places))
         twin = by_folded_key.setdefault(encode_record_id(record_id).casefold(), record_id)
         if twin != record_id:
             yield Fault(
-                path,
+                places[0],
                 f"record {record_id!r}",
                 f"differs from record {twin!r} only in case, which some file systems merge; "
                 "rename one",
             )
+
+
+def _repeated(places: Sequence[DataSource]) -> str:
+    others = [str(place) for place in dict.fromkeys(places) if place != places[0]]
+    if not others:
+        return f"the id stands {len(places)} times; rename all but one"
+    return f"the id stands in {', '.join(others)} too; rename all but one"
 
 
 def _is_eva(row: Any) -> bool:
@@ -277,6 +310,7 @@ def _from_eva(row: Mapping[str, Any]) -> dict[str, Any]:
 
     EVA's caller is an LLM that is told its goal, so there are no scripted turns to map.
     """
+    row = fill_in(row)
     goal = row["user_goal"]
     persona = row.get("user_config")
     state = row["ground_truth"].get("expected_scenario_db")

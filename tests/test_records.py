@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from orchestrator_assets.errors import ConfigurationError
+from orchestrator_assets.eva_placeholders import fill_in
 from orchestrator_assets.records import Record, Task, load_records, tasks_of
 
 ROWS = [
@@ -148,13 +149,44 @@ def test_a_planted_fault_applies_to_its_attempts_only() -> None:
 def test_all_of_evas_airline_records_load(eva_data: Path) -> None:
     path = eva_data / "airline_dataset.json"
     records = load_records(path)
-    rows = json.loads(path.read_text(encoding="utf-8"))
+    rows = [fill_in(row) for row in json.loads(path.read_text(encoding="utf-8"))]
     assert len(records) == 50
     for record, row in zip(records, rows, strict=True):
         assert record.id == row["id"]
         assert record.goal == row["user_goal"]["high_level_user_goal"]
         assert record.persona == row["user_config"]["user_persona"]
         assert record.expected_outcome is not None
-        assert record.expected_outcome.state == row["ground_truth"]["expected_scenario_db"]
+        expected = row["ground_truth"]["expected_scenario_db"]
+        assert record.expected_outcome.state == expected
+        assert "_NAME" not in json.dumps(expected)
         kept = record.model_dump(mode="json")
         assert all(kept[field] == value for field, value in row.items())
+
+
+def test_what_evas_records_leave_open_is_filled_in(tmp_path: Path) -> None:
+    row = {
+        "id": "1",
+        "user_goal": "<FIRST_NAME> calls for <COMPANION_FIRST_NAME> and <UNKNOWN>.",
+        "user_config": {"user_persona": "<LAST_NAME>"},
+        "ground_truth": {
+            "expected_scenario_db": {
+                "mail": ["<FIRST_NAME_ROMANIZED>.<LAST_NAME_ROMANIZED>@example.com"],
+                "phone": "<PHONE>",
+            }
+        },
+        "culture_overrides": {
+            "en": {
+                "first_name": "Ada",
+                "last_name": "Byté",
+                "phone": "+1",
+                "companion": {"first_name": "Bo"},
+            }
+        },
+        "romanized_culture_overrides": {"en": {"last_name": "Byte"}},
+    }
+    (record,) = load_records(write(tmp_path / "set.json", json.dumps([row])))
+
+    assert record.goal == "Ada calls for Bo and <UNKNOWN>."
+    assert record.persona == "Byté"
+    assert record.expected_outcome is not None
+    assert record.expected_outcome.state == {"mail": ["ada.byte@example.com"], "phone": "+1"}

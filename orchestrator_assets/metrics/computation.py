@@ -35,7 +35,7 @@ class MetricsComputation:
         )
         by_name = {score.name: score for score in scores}
         if by_name:
-            await asyncio.to_thread(merge_scores, directory, task.record.id, by_name)
+            await asyncio.to_thread(merge_scores, directory, task.id, by_name)
         return by_name
 
 

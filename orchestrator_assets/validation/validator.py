@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from orchestrator_assets.call.conversation import ADOPTED_FINGERPRINT, CLEAN_CALLER_AUDIO_FILE
+from orchestrator_assets.call.conversation_files import read_result
 from orchestrator_assets.call.speech.base import SpeechToText
 from orchestrator_assets.errors import ConversationFileError
 from orchestrator_assets.evaluation import Validation
@@ -59,16 +61,14 @@ class Validator:
         result = self._verdict(gate, metrics, gate_passed=gate_passed, bypassed=bypassed)
         # A worker that could not even begin has left no directory, and there is nothing to keep.
         if directory.is_dir():
-            merge_scores(directory, task.record.id, result.scores)
+            merge_scores(directory, task.id, result.scores)
         return result
 
     def _judge(self, record: Record, directory: Path) -> dict[str, MetricScore]:
         """Return the validation metrics. Raises ConversationFileError for missing evidence."""
-        if not record.turns:
-            return {
-                name: _skipped(name, "the record has no script to compare with")
-                for name in (USER_BEHAVIORAL_FIDELITY, USER_SPEECH_FIDELITY)
-            }
+        skipped = _skipped_fidelities(record, directory)
+        if skipped is not None:
+            return skipped
         evidence = read_evidence(directory)
         return {
             USER_BEHAVIORAL_FIDELITY: _judged(
@@ -134,6 +134,34 @@ def _judged(name: str, judge: Callable[[], MetricScore]) -> MetricScore:
     except Exception as error:
         _logger.warning("%s could not be judged", name, exc_info=True)
         return MetricScore(name=name, error=f"{type(error).__name__}: {error}")
+
+
+def _skipped_fidelities(record: Record, directory: Path) -> dict[str, MetricScore] | None:
+    """Return both validation metrics as skipped where there is nothing to judge the caller by.
+
+    An adopted conversation's caller was a language model, whatever script its record has now.
+    """
+    adopted = _is_adopted(directory)
+    if record.turns and not adopted:
+        return None
+    why = "the record has no script to compare with"
+    if adopted:
+        why = "the adopted run's caller followed no script"
+    unheard = adopted and not (directory / CLEAN_CALLER_AUDIO_FILE).is_file()
+    return {
+        USER_BEHAVIORAL_FIDELITY: _skipped(USER_BEHAVIORAL_FIDELITY, why),
+        USER_SPEECH_FIDELITY: _skipped(
+            USER_SPEECH_FIDELITY, "no audio in the adopted run" if unheard else why
+        ),
+    }
+
+
+def _is_adopted(directory: Path) -> bool:
+    try:
+        return read_result(directory).fingerprint == ADOPTED_FINGERPRINT
+    except ConversationFileError:
+        # Whoever reads the result for its own sake complains; nothing says that it was adopted.
+        return False
 
 
 def _skipped(name: str, reason: str) -> MetricScore:
