@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, NoReturn, TypedDict
 
 import typer
 
@@ -28,7 +29,33 @@ EvaluationArgument = Annotated[
     ),
 ]
 ForceOption = Annotated[
-    bool, typer.Option("--force", help="Call again even where an accepted conversation is there.")
+    bool,
+    typer.Option("--force", "--fresh", help="Call again whatever is there."),
+]
+RecordOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--record",
+        metavar="ID",
+        help="Only this record, or the trial ID/trial_0 of one. Repeatable.",
+        show_default=False,
+    ),
+]
+MaxAttemptsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=20,
+        help="Calls a task may use; 0 judges what is there. The evaluation's own if absent.",
+        show_default=False,
+    ),
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done and why; do nothing.")
+]
+NoPreflightOption = Annotated[
+    bool,
+    typer.Option("--no-preflight", help="Call without first looking whether calls can be placed."),
 ]
 
 
@@ -43,21 +70,100 @@ class ExitCode(IntEnum):
 
 
 @app.command()
-def run(evaluation: EvaluationArgument = None, force: ForceOption = False) -> None:
+def run(
+    evaluation: EvaluationArgument = None,
+    *,
+    force: ForceOption = False,
+    record: RecordOption = None,
+    max_attempts: MaxAttemptsOption = None,
+    dry_run: DryRunOption = False,
+    no_preflight: NoPreflightOption = False,
+) -> None:
     """Call, validate and score every task of an evaluation; accepted ones are reused."""
-    with _exit_codes():
-        from orchestrator_assets.cli_run import run_evaluation  # noqa: PLC0415
-
-        raise typer.Exit(run_evaluation(evaluation, force=force))
+    chosen: _Chosen = {"force": force, "record_ids": record or [], "max_attempts": max_attempts}
+    _settle(evaluation, chosen, dry_run=dry_run, preflight=not no_preflight)
 
 
 @app.command()
-def rerun(evaluation: EvaluationArgument = None) -> None:
+def rerun(
+    evaluation: EvaluationArgument = None,
+    *,
+    record: RecordOption = None,
+    max_attempts: MaxAttemptsOption = None,
+    dry_run: DryRunOption = False,
+    no_preflight: NoPreflightOption = False,
+) -> None:
     """Try the tasks of an evaluation again that failed, and only those."""
-    with _exit_codes():
-        from orchestrator_assets.cli_run import rerun_failed_tasks  # noqa: PLC0415
+    chosen: _Chosen = {"rerun": True, "record_ids": record or [], "max_attempts": max_attempts}
+    _settle(evaluation, chosen, dry_run=dry_run, preflight=not no_preflight)
 
-        raise typer.Exit(rerun_failed_tasks(evaluation))
+
+class _Chosen(TypedDict, total=False):
+    force: bool
+    rerun: bool
+    record_ids: list[str]
+    max_attempts: int | None
+
+
+def _settle(evaluation: str | None, chosen: _Chosen, *, dry_run: bool, preflight: bool) -> NoReturn:
+    with _exit_codes():
+        if dry_run:
+            from orchestrator_assets.cli_plan import show_plan  # noqa: PLC0415
+
+            raise typer.Exit(show_plan(evaluation, **chosen))
+        from orchestrator_assets.cli_run import settle_tasks  # noqa: PLC0415
+
+        raise typer.Exit(settle_tasks(evaluation, **chosen, preflight=preflight))
+    raise AssertionError("every way out is an exit")
+
+
+@app.command()
+def status(
+    evaluation: EvaluationArgument = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON, with every task.")] = False,
+) -> None:
+    """Say how the tasks of an evaluation stand, also while a run works on them."""
+    with _exit_codes():
+        from orchestrator_assets.cli_status import show_status  # noqa: PLC0415
+
+        raise typer.Exit(show_status(evaluation, as_json=json))
+
+
+@app.command()
+def adopt(
+    directory: Annotated[Path, typer.Argument(help="A run directory of ServiceNow's EVA.")],
+    *,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Of the evaluation; taken from the run if absent.", show_default=False),
+    ] = None,
+    data_set: Annotated[
+        Path | None,
+        typer.Option(help="EVA's *_dataset.json; the run's own if absent.", show_default=False),
+    ] = None,
+    evaluations: Annotated[
+        Path, typer.Option(help="The folder in which the evaluation's file is written.")
+    ] = Path("evaluations"),
+    output_dir: Annotated[Path, typer.Option(help="The folder of run directories.")] = Path("runs"),
+    agent_url: Annotated[
+        str | None,
+        typer.Option(help="The agent's WebSocket, to call it again.", show_default=False),
+    ] = None,
+) -> None:
+    """Make an evaluation of a run of EVA's, whose files stay where they are."""
+    with _exit_codes():
+        from orchestrator_assets.cli_adopt import adopt_run  # noqa: PLC0415
+
+        raise typer.Exit(
+            adopt_run(
+                directory,
+                name=name,
+                data_set=data_set,
+                evaluations=evaluations,
+                output_dir=output_dir,
+                agent_url=agent_url,
+            )
+        )
 
 
 @app.command()

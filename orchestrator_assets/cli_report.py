@@ -6,17 +6,45 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
 from orchestrator_assets.records import Task
+from orchestrator_assets.summary.score_value import score_value
+
+_TASK_WIDTH = 30
+"""Of the ids, which may be folded, at most so much counts when there is room for the scores."""
+_COLUMN_WIDTHS = (8, 19, 10, 8)
+_SCORE_WIDTH = 6
+_IN_SECONDS = {"response_latency"}
 
 
 def print_outcomes(console: Console, tasks: Sequence[Task], settled: Sequence[TaskOutcome]) -> None:
-    """Print a table of the tasks in data-set order: attempts, outcome, acceptance, duration."""
+    """Print a table of the tasks in data-set order: attempts, outcome, acceptance, duration.
+
+    The metrics' scores follow, where the console is wide enough for them.
+    """
     by_key = {outcome.task.key: outcome for outcome in settled}
+    names = sorted({name for outcome in settled for name in outcome.metrics or ()})
+    longest_id = max((cell_len(task.id) for task in tasks), default=0)
+    wide_enough = _width(min(longest_id, _TASK_WIDTH), names) <= console.width
+    names = names if wide_enough else []
+    table = _table(console, names)
+    for task in tasks:
+        outcome = by_key.get(task.key)
+        if outcome is None:
+            table.add_row(escape(task.id), "", "unfinished")
+        else:
+            table.add_row(*_row(outcome), *(_score(outcome, name) for name in names))
+    console.print(table)
+    accepted = sum(outcome.accepted for outcome in settled)
+    console.print(f"{accepted} of {counted(len(tasks), 'task')} accepted.", highlight=False)
+
+
+def _table(console: Console, metrics: Sequence[str]) -> Table:
     # A terminal of 80 columns has no room for lines between them.
     look: dict[str, Any] = (
         {"box": None, "collapse_padding": True, "pad_edge": False}
@@ -29,20 +57,34 @@ def print_outcomes(console: Console, tasks: Sequence[Task], settled: Sequence[Ta
     table.add_column("outcome")
     table.add_column("acceptance")
     table.add_column("duration", justify="right")
-    for task in tasks:
-        outcome = by_key.get(task.key)
-        if outcome is None:
-            table.add_row(escape(task.id), "", "unfinished", "", "")
-        else:
-            table.add_row(*_row(outcome))
-    console.print(table)
-    accepted = sum(outcome.accepted for outcome in settled)
-    console.print(f"{accepted} of {counted(len(tasks), 'task')} accepted.", highlight=False)
+    for name in metrics:
+        table.add_column(_heading(name), justify="right", no_wrap=True)
+    return table
+
+
+def _width(task_width: int, metrics: Sequence[str]) -> int:
+    """Return the columns that a table with these metrics takes."""
+    headings = [max(map(len, _heading(name).split("\n"))) for name in metrics]
+    columns = [task_width, *_COLUMN_WIDTHS, *(max(each, _SCORE_WIDTH) for each in headings)]
+    return sum(columns) + 3 * len(columns) + 1
+
+
+def _heading(metric: str) -> str:
+    """Return a metric's name on several lines: its scores are short."""
+    return metric.replace("_", "\n")
+
+
+def _score(outcome: TaskOutcome, metric: str) -> str:
+    score = (outcome.metrics or {}).get(metric)
+    value = score_value(score)
+    if value is None:
+        return "[red]error[/]" if score is not None and score.error is not None else ""
+    return f"{value:.2f} s" if metric in _IN_SECONDS else f"{value:.3g}"
 
 
 def counted(count: int, noun: str) -> str:
     """Return `1 task`, `2 tasks` and so on."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _row(outcome: TaskOutcome) -> tuple[str, str, str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from orchestrator_assets.dagster_assets import build_evaluation_definitions
+from orchestrator_assets.dagster_assets.component import VoiceEvaluation
 from orchestrator_assets.evaluation_files import load_evaluations
 
 
@@ -15,5 +15,5 @@ def definitions() -> dg.Definitions:
     Raises ConfigurationError if one of their files can't be used.
     """
     return dg.Definitions.merge(
-        *(build_evaluation_definitions(found.evaluation) for found in load_evaluations())
+        *(VoiceEvaluation(found.evaluation).definitions() for found in load_evaluations())
     )

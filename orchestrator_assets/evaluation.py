@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from orchestrator_assets.attempts.outcomes import Cause
+from orchestrator_assets.dagster_settings import DagsterSettings
+from orchestrator_assets.data_source import DataSource, as_data_source, read_source, shown_source
 from orchestrator_assets.errors import ConfigurationError, Fault
+from orchestrator_assets.fingerprints import fingerprint_of
 from orchestrator_assets.metrics.registry import metric_names
-from orchestrator_assets.records import Record, Task, load_records, tasks_of
+from orchestrator_assets.records import Record, Task, parse_records, tasks_of
+
+PLACEHOLDER_AGENT_URL = "ws://agent.invalid/media"
+"""Stands for an agent whose address is not known yet. No host is ever called so (RFC 6761)."""
 
 EVALUATION_NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 
@@ -55,6 +68,11 @@ class Agent(_Strict):
         default_factory=dict,
         description="Sent with every call (Twilio's customParameters); a record's own win.",
     )
+
+    @property
+    def is_placeholder(self) -> bool:
+        """Whether the address is only there to be filled in: calls can't be placed."""
+        return (urlsplit(self.url).hostname or "").endswith(".invalid")
 
     @model_validator(mode="after")
     def _port_needs_a_command(self) -> Self:
@@ -125,7 +143,12 @@ class Evaluation(_Strict):
         pattern=EVALUATION_NAME_PATTERN,
         description="Letters, digits and underscores: it is also a Dagster asset group.",
     )
-    data_set: Path = Field(description="Relative to the evaluation's own file.")
+    data_set: Annotated[DataSource, AfterValidator(as_data_source)] = Field(
+        description=(
+            "A file, a folder of files (relative to the evaluation's own file), or a URL that "
+            "fsspec can read."
+        )
+    )
     agent: Agent
     caller: Caller = Caller()
     clock: ClockKind = Field(
@@ -159,7 +182,14 @@ class Evaluation(_Strict):
     )
     validation: Validation = Validation()
     metrics: tuple[str, ...] = ("task_completion", "response_latency")
+    success_rate_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Share of accepted tasks below which the `success_rate` check fails.",
+    )
     output_dir: Path = Field(default=Path("runs"), description="Relative to the working directory.")
+    dagster: DagsterSettings = DagsterSettings()
 
     @property
     def run_directory(self) -> Path:
@@ -171,13 +201,17 @@ class Evaluation(_Strict):
 
         Raises ConfigurationError for a faulty data set, and for ids in `record_ids` it lacks.
         """
-        records = load_records(self.data_set)
+        return self.tasks_among(parse_records(self.data_set, read_source(self.data_set)))
+
+    def tasks_among(self, records: Sequence[Record]) -> list[Task]:
+        """Return the tasks of a data set's records: see `load_tasks`."""
         if self.record_ids is not None:
             known = {record.id for record in records}
             missing = [wanted for wanted in self.record_ids if wanted not in known]
             if missing:
+                where = shown_source(self.data_set)
                 raise ConfigurationError(
-                    Fault(self.data_set, f"record {wanted!r}", "is in record_ids, but not here")
+                    Fault(where, f"record {wanted!r}", "is in record_ids, but not here")
                     for wanted in missing
                 )
             wanted_ids = set(self.record_ids)
@@ -187,19 +221,20 @@ class Evaluation(_Strict):
         return tasks_of(records, self.num_trials)
 
     def call_fingerprint(self, record: Record) -> str:
-        """Return the SHA-256 of all that shapes a call of `record`, as hex.
+        """Return the fingerprint of all that shapes a call of `record`: see `fingerprints`.
 
         A conversation with another fingerprint was made under other conditions and isn't reused.
         """
-        shaping = {
-            "record": record.model_dump(mode="json"),
-            "agent": self.agent.model_dump(mode="json", exclude={"start_timeout_seconds"}),
-            "caller": self.caller.model_dump(mode="json"),
-            "clock": self.clock.value,
-            "conversation_time_limit_seconds": self.conversation_time_limit_seconds,
-        }
-        canonical = json.dumps(shaping, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+        fields = record.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
+        return fingerprint_of(
+            {
+                "agent": self.agent.model_dump(mode="json", exclude={"start_timeout_seconds"}),
+                "caller": self.caller.model_dump(mode="json"),
+                "clock": self.clock.value,
+                "conversation_time_limit_seconds": self.conversation_time_limit_seconds,
+                **{f"record.{name}": value for name, value in fields.items()},
+            }
+        )
 
 
 def load_evaluation(path: Path) -> Evaluation:
@@ -207,7 +242,14 @@ def load_evaluation(path: Path) -> Evaluation:
 
     Raises ConfigurationError, listing every fault of the file and of what it refers to.
     """
-    values = _read_mapping(path)
+    return evaluation_from(_read_mapping(path), path)
+
+
+def evaluation_from(values: dict[str, Any], path: Path) -> Evaluation:
+    """Return the evaluation of these fields, as if `path` held them and nothing else.
+
+    Raises ConfigurationError as `load_evaluation` does.
+    """
     try:
         evaluation = Evaluation.model_validate(values)
     except ValidationError as error:
@@ -215,7 +257,7 @@ def load_evaluation(path: Path) -> Evaluation:
         raise ConfigurationError([*faults, *_missing_data_set(path, values)]) from error
     evaluation = evaluation.model_copy(
         update={
-            "data_set": path.parent.resolve() / evaluation.data_set,
+            "data_set": _from_its_file(path, evaluation.data_set),
             "output_dir": evaluation.output_dir.absolute(),
         }
     )
@@ -245,11 +287,19 @@ def _fault(path: Path, detail: Any) -> Fault:
     return Fault(path, location, message)
 
 
+def _from_its_file(path: Path, data_set: DataSource) -> DataSource:
+    return path.parent.resolve() / data_set if isinstance(data_set, Path) else data_set
+
+
 def _missing_data_set(path: Path, values: dict[str, Any]) -> list[Fault]:
     named = values.get("data_set")
-    if not isinstance(named, str) or (path.parent / named).is_file():
+    # Whether a URL can be read is not asked here: definitions must load without a network.
+    if not isinstance(named, str) or not isinstance(local := as_data_source(named), Path):
         return []
-    return [Fault(path, "data_set", f"there is no file {path.parent / named}")]
+    place = path.parent / local
+    if place.is_file() or place.is_dir():
+        return []
+    return [Fault(path, "data_set", f"there is no file {place}")]
 
 
 def _unknown_metrics(path: Path, evaluation: Evaluation) -> list[Fault]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator_assets import demo
+from orchestrator_assets.data_source import YAML_SUFFIXES
 from orchestrator_assets.errors import ConfigurationError, Fault
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
-from orchestrator_assets.records import YAML_SUFFIXES
 
 EVALUATIONS_VARIABLE = "ORCHESTRATOR_EVALUATIONS"
 EVALUATIONS_FOLDER = Path("evaluations")
@@ -66,7 +66,7 @@ def load_evaluations() -> list[EvaluationFile]:
             found.append(EvaluationFile(path, load_evaluation(path)))
         except ConfigurationError as error:
             unusable[path] = error
-    data_sets = {file.evaluation.data_set.resolve() for file in found}
+    data_sets = {Path(file.evaluation.data_set).resolve() for file in found}
     faults = [
         fault
         for path, error in unusable.items()

@@ -11,7 +11,7 @@ import logging
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import aclosing, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -26,9 +26,11 @@ from orchestrator_assets.attempts.protocols import (
     PlaceCall,
     Validate,
 )
-from orchestrator_assets.errors import OrchestratorError
+from orchestrator_assets.errors import OrchestratorError, StorageError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.metrics.computation import MetricsComputation
+from orchestrator_assets.plan import plan
+from orchestrator_assets.preflight import check_before_calling
 from orchestrator_assets.provenance import resolved_configuration
 from orchestrator_assets.records import Task
 from orchestrator_assets.run_setup import (
@@ -38,8 +40,9 @@ from orchestrator_assets.run_setup import (
     ValidationOnDemand,
 )
 from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.summary.refreshing import ChangeListener, refreshing
 from orchestrator_assets.summary.task_state import TaskStatus, read_task_state
-from orchestrator_assets.summary.writing import write_summaries
+from orchestrator_assets.summary.writing import SummaryWriter, write_summaries
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +57,9 @@ class EvaluationRun:
 
     Calls, validation and metrics are the evaluation's own unless given. `settled` collects the
     outcomes as they come; it is complete, and the summaries are written, when `outcomes()` ends,
-    is cancelled or raises; what it raised of this package's errors is kept in `error`.
+    is cancelled or raises; what it raised of this package's errors is kept in `error`, and what
+    looked doubtful before the first call in `warnings`. Without `preflight`, or where the calls are
+    not the evaluation's own, nobody looks.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class EvaluationRun:
         place_call: PlaceCall | None = None,
         validate: Validate | None = None,
         compute_metrics: ComputeMetrics | None = None,
+        preflight: bool = True,
     ) -> None:
         self.evaluation = evaluation
         self.tasks = tuple(tasks)
@@ -76,43 +82,78 @@ class EvaluationRun:
         self.run_directory = RunDirectory(evaluation.run_directory)
         self.settled: list[TaskOutcome] = []
         self.error: OrchestratorError | None = None
+        self.warnings: list[str] = []
         self._listener = listener
         self._place_call = place_call
         self._validate = validate
         self._compute_metrics = compute_metrics
+        self._looks_before_calling = preflight and place_call is None
 
     async def outcomes(self) -> AsyncGenerator[TaskOutcome, None]:
         """Yield how each task settles, in the order in which they do.
 
         Raises PreflightError or SpeechEngineError where no call can be placed or nothing can be
-        judged. Whatever ends it, live calls are hung up, the agent is stopped and the summaries
-        are written before it does.
+        judged: before anything is written, if that can be known so early. Otherwise, whatever ends
+        it, live calls are hung up, the agent is stopped and the summaries are written before it
+        does. They are also kept up to date meanwhile.
         """
-        preflight = Preflight()
-        agent = AgentOnDemand(self.evaluation, self.run_directory.root / AGENT_LOG_FILE)
-        self.run_directory.write_config(resolved_configuration(self.evaluation))
         try:
-            async with aclosing(self._attempts(preflight, agent)) as attempts:
-                async for outcome in attempts:
+            await self._look_before_calling()
+            async with aclosing(self._settle()) as outcomes:
+                async for outcome in outcomes:
                     self.settled.append(outcome)
                     yield outcome
         except OrchestratorError as error:
             self.error = error
             raise
-        finally:
-            try:
-                await agent.stop()
-            finally:
-                write_evaluation_summaries(self.evaluation)
+
+    async def _look_before_calling(self) -> None:
+        if not self._looks_before_calling:
+            return
+        planned = await asyncio.to_thread(plan, self.evaluation, self.tasks, self.mode)
+        if planned.calls:
+            self.warnings = await check_before_calling(self.evaluation, planned)
+            for warning in self.warnings:
+                logger.warning("%s", warning)
+
+    async def _settle(self) -> AsyncGenerator[TaskOutcome, None]:
+        evaluation, run_directory = self.evaluation, self.run_directory
+        preflight = Preflight()
+        agent = AgentOnDemand(evaluation, run_directory.root / AGENT_LOG_FILE)
+        calls = CallsOnDemand(evaluation, agent, preflight)
+        news = ChangeListener(self._listener)
+        summaries = SummaryWriter(run_directory, evaluation.load_tasks())
+        write_configuration(evaluation)
+        async with AsyncExitStack() as endings:
+            endings.push(self._write_last_summaries)
+            endings.push_async_callback(agent.stop)
+            endings.push_async_callback(calls.stop)
+            await endings.enter_async_context(refreshing(news.changed, summaries.write))
+            async with aclosing(self._attempts(preflight, calls, news)) as attempts:
+                async for outcome in attempts:
+                    yield outcome
+
+    def _write_last_summaries(
+        self,
+        _exc_type: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        try:
+            write_evaluation_summaries(self.evaluation)
+        except OSError:
+            if not isinstance(error, StorageError):
+                raise
+            logger.warning("nor can the summaries be written", exc_info=True)
 
     async def _attempts(
-        self, preflight: Preflight, agent: AgentOnDemand
+        self, preflight: Preflight, calls: CallsOnDemand, listener: AttemptListener
     ) -> AsyncGenerator[TaskOutcome, None]:
         evaluation = self.evaluation
         attempts = run_attempts(
             self.tasks,
             run_directory=self.run_directory,
-            place_call=self._place_call or CallsOnDemand(evaluation, agent, preflight),
+            place_call=self._place_call or calls,
             validate=self._validate or ValidationOnDemand(evaluation, preflight),
             compute_metrics=(
                 self._compute_metrics or MetricsComputation(evaluation.metrics).compute
@@ -122,10 +163,11 @@ class EvaluationRun:
                 max_attempts=evaluation.max_attempts,
                 max_time_limit_attempts=evaluation.max_time_limit_attempts,
                 max_concurrent_conversations=evaluation.max_concurrent_conversations,
+                retry_on=evaluation.retry_on,
             ),
             run_id=self.run_id,
             mode=self.mode,
-            listener=self._listener,
+            listener=listener,
             metric_names=evaluation.metrics,
         )
         failed = asyncio.ensure_future(preflight.failed.wait())
@@ -149,6 +191,15 @@ class EvaluationRun:
             await attempts.aclose()
         if preflight.error is not None:
             raise preflight.error
+
+
+def write_configuration(evaluation: Evaluation) -> None:
+    """Write the evaluation's `config.json`. Raises StorageError where nothing can be written."""
+    run_directory = RunDirectory(evaluation.run_directory)
+    try:
+        run_directory.write_config(resolved_configuration(evaluation))
+    except OSError as error:
+        raise StorageError(f"{run_directory.root} can't be written to: {error.strerror}") from error
 
 
 def write_evaluation_summaries(evaluation: Evaluation) -> None:

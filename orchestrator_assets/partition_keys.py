@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 MAX_ENCODED_LENGTH = 100
 _HASH_DIGITS = 20
@@ -28,6 +29,7 @@ _RESERVED_ENDING = re.compile(r"_(?=(?:failed_attempt|attempt|trial|extra|unvali
 _ESCAPE = re.compile(r"@([0-9A-F]{2})")
 
 
+@lru_cache(maxsize=65_536)
 def encode_record_id(record_id: str) -> str:
     """Return `record_id` as a partition key that is also a safe directory name.
 

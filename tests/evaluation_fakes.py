@@ -48,6 +48,7 @@ class FakeCalls:
     hung_up: list[str] = field(default_factory=list)
     live: asyncio.Event | None = None
     evaluation: Evaluation | None = None
+    score_version: str = "1"
 
     def attempt(self, task: Task, number: int) -> Attempt:
         plan = self.plans.get(task.id, [Attempt.GOOD])
@@ -87,7 +88,9 @@ class FakeCalls:
         spoke_well = self.attempt(task, result.attempt) is not Attempt.MISSPOKEN
         scores = {GATE: _score(GATE, ended_well)}
         if ended_well:
-            scores[USER_SPEECH_FIDELITY] = _score(USER_SPEECH_FIDELITY, spoke_well)
+            scores[USER_SPEECH_FIDELITY] = _score(
+                USER_SPEECH_FIDELITY, spoke_well, self.score_version
+            )
         merge_scores(directory, task.record.id, scores)
         failed = ended_well and not spoke_well
         return ValidationResult(
@@ -100,7 +103,7 @@ class FakeCalls:
 
     async def compute_metrics(self, task: Task, directory: Path) -> Mapping[str, MetricScore]:
         self.scored.append(task.id)
-        scores = {"task_completion": _score("task_completion", True)}
+        scores = {"task_completion": _score("task_completion", True, self.score_version)}
         merge_scores(directory, task.record.id, scores)
         return scores
 
@@ -112,6 +115,7 @@ class FakeCalls:
         mode: AttemptMode,
         run_id: str,
         listener: AttemptListener | None = None,
+        preflight: bool = True,
     ) -> EvaluationRun:
         self.evaluation = evaluation
         return EvaluationRun(
@@ -120,14 +124,15 @@ class FakeCalls:
             mode=mode,
             run_id=run_id,
             listener=listener,
+            preflight=preflight,
             place_call=self.place_call,
             validate=self.validate,
             compute_metrics=self.compute_metrics,
         )
 
 
-def _score(name: str, good: bool) -> MetricScore:
-    return MetricScore(name=name, score=float(good), normalized_score=float(good))
+def _score(name: str, good: bool, version: str | None = None) -> MetricScore:
+    return MetricScore(name=name, score=float(good), normalized_score=float(good), version=version)
 
 
 def write_call(

@@ -14,7 +14,7 @@ from typing import Any
 from orchestrator_assets.attempts.history import PastAttempt
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
 from orchestrator_assets.store.runs import Invocation, active_seconds
-from orchestrator_assets.summary.generic_errors import has_generic_error
+from orchestrator_assets.summary.economics import economics
 from orchestrator_assets.summary.task_state import TaskState, TaskStatus
 
 _NEVER_FINISHED = {Outcome.NOT_FINISHED, Outcome.TIME_LIMIT_EXCEEDED}
@@ -56,7 +56,7 @@ def evaluation_summary(states: Sequence[TaskState], runs: Sequence[Invocation]) 
 def _simulation(states: Sequence[TaskState], failed: Sequence[TaskState]) -> dict[str, Any]:
     accepted = _with_status(states, TaskStatus.ACCEPTED)
     not_finished = sum(state.failures[-1].outcome in _NEVER_FINISHED for state in failed)
-    generic_errors = [state for state in states if has_generic_error(state.directory)]
+    generic_errors = [state for state in states if state.generic_error]
     return {
         "total_records": len(states),
         "successful_records": len(accepted),
@@ -85,6 +85,8 @@ def _entry(attempt: PastAttempt) -> dict[str, Any]:
         entry["failed_metrics"] = [*validation.failed_metrics, *validation.errored_metrics]
         entry["scores"] = {name: score.score for name, score in validation.scores.items()}
         entry["failure_details"] = validation.failure_details
+    if attempt.stopped_early is not None:
+        entry["stopped_early"] = attempt.stopped_early
     return entry
 
 
@@ -98,17 +100,12 @@ def _attempts(states: Sequence[TaskState]) -> dict[str, Any]:
         "by_outcome": {outcome.value: outcomes[outcome] for outcome in Outcome},
         "by_cause": {cause.value: causes[cause] for cause in Cause},
         "seconds_spent_on_invalid": round(
-            sum(
-                attempt.duration_seconds
-                for state in states
-                for attempt in state.failures
-                if state.accepted is None or state.accepted.number != attempt.number
-            ),
-            3,
+            sum(attempt.duration_seconds for state in states for attempt in state.invalid), 3
         ),
         "interrupted": sum(
             attempt.interrupted for state in states for attempt in state.history.attempts.values()
         ),
+        "economics": economics(states),
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.summary.score_value import score_value
 from orchestrator_assets.summary.task_state import TaskState, TaskStatus
 
 
@@ -18,10 +19,11 @@ def metrics_summary(states: Sequence[TaskState]) -> dict[str, Any]:
     accepted = [state for state in states if state.status is TaskStatus.ACCEPTED]
     names = sorted({name for state in accepted for name in state.scores})
     by_metric = {name: [state.scores.get(name) for state in accepted] for name in names}
+    per_metric = {name: _metric(scores) for name, scores in by_metric.items()}
     return {
         "total_records": len(accepted),
-        "data_quality": _data_quality(accepted, names, by_metric),
-        "per_metric": {name: _metric(scores) for name, scores in by_metric.items()},
+        "data_quality": _data_quality(list(zip(*by_metric.values(), strict=True)), per_metric),
+        "per_metric": per_metric,
         "metric_errors": {
             name: _errors(name, accepted)
             for name, scores in by_metric.items()
@@ -31,7 +33,7 @@ def metrics_summary(states: Sequence[TaskState]) -> dict[str, Any]:
 
 
 def _metric(scores: Sequence[MetricScore | None]) -> dict[str, Any]:
-    values = [value for score in scores if (value := _value(score)) is not None]
+    values = [value for score in scores if (value := score_value(score)) is not None]
     return {
         "mean": sum(values) / len(values) if values else None,
         "min": min(values, default=None),
@@ -46,17 +48,14 @@ def _metric(scores: Sequence[MetricScore | None]) -> dict[str, Any]:
 
 
 def _data_quality(
-    accepted: Sequence[TaskState],
-    names: Sequence[str],
-    by_metric: dict[str, list[MetricScore | None]],
+    rows: Sequence[Sequence[MetricScore | None]], per_metric: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    rows = [[state.scores.get(name) for name in names] for state in accepted]
-    per_metric = {name: _metric(scores) for name, scores in by_metric.items()}
+    """`rows` are the scores of one conversation each."""
     return {
         "records_with_any_none": _count(any(map(_none, row)) for row in rows),
         "records_with_errors": _count(any(map(_errored, row)) for row in rows),
         "records_with_missing": _count(None in row for row in rows),
-        "total_records": len(accepted),
+        "total_records": len(rows),
         "metrics_with_none_scores": _nonzero(per_metric, "none_count"),
         "metrics_with_errors": _nonzero(per_metric, "error_count"),
         "metrics_with_missing": _nonzero(per_metric, "missing_count"),
@@ -72,15 +71,9 @@ def _nonzero(per_metric: dict[str, dict[str, Any]], field: str) -> dict[str, int
     return {name: metric[field] for name, metric in per_metric.items() if metric[field]}
 
 
-def _value(score: MetricScore | None) -> float | None:
-    if score is None or score.error is not None:
-        return None
-    return score.score if score.normalized_score is None else score.normalized_score
-
-
 def _none(score: MetricScore | None) -> bool:
     """Tell whether the metric was computed without error, and yet gave no number."""
-    return score is not None and score.error is None and _value(score) is None
+    return score is not None and score.error is None and score_value(score) is None
 
 
 def _errored(score: MetricScore | None) -> bool:

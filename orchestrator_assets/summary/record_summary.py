@@ -24,6 +24,7 @@ class AttemptRow(BaseModel):
     duration_seconds: float
     reason: str
     interrupted: bool
+    stopped_early: str | None
     directory: str
     validation: ValidationResult | None
 
@@ -83,6 +84,7 @@ def _row(attempt: AttemptSummary, run_directory: RunDirectory) -> AttemptRow:
         duration_seconds=attempt.duration_seconds,
         reason=attempt.reason,
         interrupted=attempt.interrupted,
+        stopped_early=attempt.stopped_early,
         directory=attempt.directory.relative_to(run_directory.root).as_posix(),
         validation=attempt.validation,
     )

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 
+from orchestrator_assets.summary.score_value import score_value
 from orchestrator_assets.summary.task_state import TaskState, TaskStatus
 
 EVA_COLUMNS = (
@@ -21,7 +22,11 @@ OWN_COLUMNS = ("key", "status", "acceptance", "attempts", "outcome", "cause")
 
 
 def results_csv(states: Sequence[TaskState]) -> str:
-    """Return the table as text. Each metric has a column of normalised scores, empty if none."""
+    """Return the table as text, RFC 4180 but for its plain line ends.
+
+    Each metric has a column of scores: normalised, or raw where the metric has no normalised one,
+    such as `response_latency` in seconds; empty where there is none.
+    """
     metrics = sorted({name for state in states for name in state.scores})
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -64,6 +69,5 @@ def _scores(state: TaskState, metrics: Sequence[str]) -> list[str]:
 
 
 def _score(state: TaskState, name: str) -> str:
-    score = state.scores.get(name)
-    value = None if score is None or score.error is not None else score.normalized_score
+    value = score_value(state.scores.get(name))
     return "" if value is None else f"{value:.6g}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.scores import read_scores
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.summary.generic_errors import has_generic_error
 
 logger = logging.getLogger(__name__)
 
@@ -32,14 +33,15 @@ class TaskStatus(StrEnum):
     ACCEPTED = "accepted"
     FAILED = "failed"
     PENDING = "pending"
-    """Not tried yet, interrupted, or not judged: the next invocation has something to do."""
+    """Not tried yet, interrupted, not judged, or to be tried again: its try is not over."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
     """A task, its life, and its conversation: the accepted one, else the last attempt's if any.
 
-    `scores` are those of an accepted conversation, validation metrics included.
+    `scores` are those of an accepted conversation, validation metrics included; `first_scores` what
+    is known of the scores of its first attempt (`first_attempt`), accepted or archived.
     """
 
     task: Task
@@ -49,11 +51,19 @@ class TaskState:
     directory: Path | None = None
     result: ConversationResult | None = None
     scores: Mapping[str, MetricScore] = field(default_factory=dict)
+    first_scores: Mapping[str, MetricScore] = field(default_factory=dict)
+    generic_error: bool = False
 
     @property
     def failures(self) -> list[PastAttempt]:
         """The attempts that did not pass, in order."""
         return [attempt for attempt in self.history.finished if not attempt.passed]
+
+    @property
+    def invalid(self) -> list[PastAttempt]:
+        """The attempts that did not pass, and were not accepted either."""
+        accepted = None if self.accepted is None else self.accepted.number
+        return [attempt for attempt in self.failures if attempt.number != accepted]
 
     @property
     def shown_attempt(self) -> PastAttempt | None:
@@ -70,34 +80,59 @@ def read_task_state(run_directory: RunDirectory, task: Task) -> TaskState:
     except RunDirectoryError as error:
         logger.warning("task %s counts as pending: %s", task.id, error)
         return TaskState(task, TaskStatus.PENDING)
+    last = history.last
     resident = find_resident(run_directory, task, history)
     accepted = standing_acceptance(history, resident)
+    directory = run_directory.task_directory(task)
     if accepted is not None and resident is not None:
-        directory = run_directory.task_directory(task)
-        return TaskState(
-            task,
-            TaskStatus.ACCEPTED,
-            history,
-            accepted,
-            directory,
-            resident.result,
-            _scores(directory),
-        )
-    last = history.last
-    if last is None:
+        status, result = TaskStatus.ACCEPTED, resident.result
+    elif last is None:
         return TaskState(task, TaskStatus.PENDING, history)
-    lost = history.accepted is not None
-    failed = not (lost or last.interrupted or last.needs_judging or last.passed)
-    directory = run_directory.archive_directory(task, last.number)
-    if not directory.is_dir():
-        directory = run_directory.task_directory(task)
-    return TaskState(
+    else:
+        status = TaskStatus.FAILED if has_failed(history) else TaskStatus.PENDING
+        archive = run_directory.archive_directory(task, last.number)
+        directory = archive if archive.is_dir() else directory
+        result = read_result(directory)
+    state = TaskState(
         task,
-        TaskStatus.FAILED if failed else TaskStatus.PENDING,
+        status,
         history,
-        directory=directory,
-        result=read_result(directory),
+        accepted,
+        directory,
+        result,
+        scores={} if accepted is None else _scores(directory),
+        generic_error=has_generic_error(directory),
     )
+    return replace(state, first_scores=_first_scores(run_directory, state))
+
+
+def has_failed(history: TaskHistory) -> bool:
+    """Tell whether a task was tried, did not succeed, and is not in the middle of its try."""
+    last = history.last
+    if last is None or history.accepted is not None:
+        return False
+    if last.interrupted or last.needs_judging or last.passed:
+        return False
+    return last.number <= history.settled_number
+
+
+def first_attempt(state: TaskState) -> PastAttempt | None:
+    """Return the first attempt that was made under the conditions of the one that is shown."""
+    shown = state.shown_attempt
+    if shown is None:
+        return None
+    alike = (each for each in state.history.finished if each.fingerprint == shown.fingerprint)
+    return next(alike, None)
+
+
+def _first_scores(run_directory: RunDirectory, state: TaskState) -> Mapping[str, MetricScore]:
+    first = first_attempt(state)
+    if first is None:
+        return {}
+    if state.accepted is not None and state.accepted.number == first.number:
+        return state.scores
+    archive = run_directory.archive_directory(state.task, first.number)
+    return _scores(archive) if archive.is_dir() else {}
 
 
 def _scores(directory: Path) -> dict[str, MetricScore]:

@@ -9,23 +9,38 @@ from orchestrator_assets.store.atomic import write_json, write_text
 from orchestrator_assets.store.lock import exclusively
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.store.runs import read_runs
+from orchestrator_assets.summary.changed_states import ChangedStates
 from orchestrator_assets.summary.evaluation_summary import evaluation_summary
 from orchestrator_assets.summary.metrics_summary import metrics_summary
 from orchestrator_assets.summary.results_csv import results_csv
-from orchestrator_assets.summary.task_state import read_task_state
 
 
 def write_summaries(run_directory: RunDirectory, tasks: Sequence[Task]) -> None:
-    """Write evaluation_summary.json, metrics_summary.json and results.csv.
+    """Write the summaries once, reading everything: see `SummaryWriter`."""
+    SummaryWriter(run_directory, tasks).write()
+
+
+class SummaryWriter:
+    """Writes evaluation_summary.json, metrics_summary.json and results.csv, as often as wanted.
 
     They say what the run directory says of `tasks`, which should be all tasks of the evaluation in
-    data-set order, not only those of one run. Blocking; runs that end together take turns.
-
-    Raises RunDirectoryError if the journal of invocations is damaged.
+    data-set order, not only those of one run. After the first time only what has changed is read.
+    Not to be used by two threads at once.
     """
-    with exclusively(run_directory.locks_path / ".summaries"):
-        states = [read_task_state(run_directory, task) for task in tasks]
-        runs = read_runs(run_directory)
-        write_json(run_directory.evaluation_summary_path, evaluation_summary(states, runs))
-        write_json(run_directory.metrics_summary_path, metrics_summary(states))
-        write_text(run_directory.results_path, results_csv(states))
+
+    def __init__(self, run_directory: RunDirectory, tasks: Sequence[Task]) -> None:
+        self._run_directory = run_directory
+        self._states = ChangedStates(run_directory, tasks)
+
+    def write(self) -> None:
+        """Write the summaries as things stand. Blocking; several runs take turns.
+
+        Raises RunDirectoryError if the journal of invocations is damaged.
+        """
+        run_directory = self._run_directory
+        with exclusively(run_directory.locks_path / ".summaries"):
+            states = self._states.read()
+            runs = read_runs(run_directory)
+            write_json(run_directory.evaluation_summary_path, evaluation_summary(states, runs))
+            write_json(run_directory.metrics_summary_path, metrics_summary(states))
+            write_text(run_directory.results_path, results_csv(states))

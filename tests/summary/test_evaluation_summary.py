@@ -88,6 +88,13 @@ async def test_has_evas_fields_and_ours_beside_them(world: World) -> None:
         "c": [{"attempt": 1, "reason": "time_limit_exceeded"}],
     }
     assert written["final_failures"] == {"b": {"attempt": 2, "reason": "not_finished"}}
+    assert written["attempts"].pop("economics").keys() == {
+        "seconds",
+        "invalid_by_cause",
+        "first_attempts",
+        "as_selected",
+        "scores",
+    }
     assert written["attempts"] == {
         "total": 5,
         "per_task": {"a": 2, "b": 2, "c": 1},
@@ -142,7 +149,7 @@ async def test_a_resumed_run_tells_the_same_as_an_uninterrupted_one(tmp_path: Pa
     with pytest.raises(asyncio.CancelledError):
         await running
     resumed.held_judging.clear()
-    await resumed.run(A, B)
+    await resumed.run(A, B, C, max_attempts=2)
 
     expected = without_times_and_ids(summary(whole, A, B, C))
     assert without_times_and_ids(summary(resumed, A, B, C)) == expected
@@ -208,6 +215,22 @@ async def test_total_is_always_the_sum_of_accepted_failed_and_pending(world: Wor
     assert simulation["failed_record_ids"] == ["b"]
     assert written["pending_record_ids"] == ["unjudged", "deleted", "damaged", "killed", "never"]
     assert written["attempts"]["interrupted"] == 1
+
+
+async def test_a_task_between_two_attempts_is_pending_and_not_failed(world: World) -> None:
+    world.scripts["a"] = [HANGUP]
+    world.held["a", 2] = asyncio.Event()
+    running = asyncio.create_task(world.run(A, max_attempts=2))
+    await asyncio.wait_for(world.went_live["a", 2].wait(), 5)
+
+    meanwhile = summary(world, A)
+    world.held["a", 2].set()
+    await running
+
+    assert meanwhile["pending_record_ids"] == ["a"]
+    assert meanwhile["final_failures"] == {}
+    assert meanwhile["rerun_history"] == {"a": [{"attempt": 1, "reason": "not_finished"}]}
+    assert summary(world, A)["simulation"]["failed_record_ids"] == ["a"]
 
 
 async def test_an_interrupted_attempt_counts_nowhere_else(world: World) -> None:

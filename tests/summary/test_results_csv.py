@@ -6,6 +6,8 @@ import csv
 
 from scripted_world import HANGUP, TIMEOUT, World, task
 
+from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.scores import merge_scores
 from orchestrator_assets.records import Task
 from orchestrator_assets.summary.writing import write_summaries
 
@@ -60,3 +62,28 @@ async def test_any_id_survives_the_table(world: World) -> None:
 
     assert row["record_id"] == awkward.id
     assert row["completed"] == "true"
+
+
+async def test_a_metric_without_a_normalised_score_shows_its_raw_one(world: World) -> None:
+    a, b, c = task("a"), task("b"), task("c")
+    await world.run(a, b, c)
+    for one, score in ((a, {"score": 1.2345678}), (b, {"error": "no audio", "score": 9.0})):
+        latency = MetricScore(name="response_latency", **score)
+        merge_scores(world.run_directory.task_directory(one), one.id, {"response_latency": latency})
+
+    first, second, third = rows(world, a, b, c)
+
+    assert first["response_latency"] == "1.23457"
+    assert (second["response_latency"], third["response_latency"]) == ("", "")
+
+
+async def test_is_utf8_with_an_equal_number_of_cells_in_every_row(world: World) -> None:
+    tasks = [task("Jürgen: später, bitte"), task("日本, 語"), task('"'), task("=1+1;\tx")]
+    await world.run(*tasks)
+    rows(world, *tasks)
+
+    text = world.run_directory.results_path.read_text(encoding="utf-8")
+
+    table = list(csv.reader(text.splitlines()))
+    assert [row[0] for row in table[1:]] == [each.id for each in tasks]
+    assert len({len(row) for row in table}) == 1

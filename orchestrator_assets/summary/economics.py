@@ -1,0 +1,109 @@
+"""What retrying costs, and what it does to the scores: `attempts.economics` of the summary.
+
+Attempts in which the simulated caller, a judge or our own side went wrong are repeated, and the
+scores are those of the conversations that were selected in the end. So that nobody takes the
+selection for the agent's merit, this states what it cost, and beside every mean over the accepted
+conversations the mean over first attempts, had those been kept.
+
+A first attempt that was archived was judged, so its validation metrics are known, but the agent was
+not scored on it, and is not for this purpose either: reading the recordings takes longer than
+everything else in the summary. Such an attempt counts as `unknown`; for metrics between 0 and 1,
+`lowest` and `highest` say where the mean would lie, whatever the unknown scores are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from orchestrator_assets.attempts.history import PastAttempt
+from orchestrator_assets.attempts.outcomes import Cause
+from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.summary.score_value import score_value
+from orchestrator_assets.summary.task_state import TaskState, TaskStatus, first_attempt
+
+
+class _Tried(NamedTuple):
+    state: TaskState
+    first: PastAttempt
+
+
+def economics(states: Sequence[TaskState]) -> dict[str, Any]:
+    """Return the costs by cause, the success rates and the scores, first attempts against all.
+
+    `first_attempts` are those of tasks that have a finished one; `valid` is the first attempt that
+    was accepted, or passed and was called again later by force. Rates are of `tasks`, None of none.
+    """
+    firsts = [(state, first_attempt(state)) for state in states]
+    tried = [_Tried(state, first) for state, first in firsts if first is not None]
+    seconds = sum(each.duration_seconds for state in states for each in state.history.finished)
+    return {
+        "seconds": round(seconds, 3),
+        "invalid_by_cause": _invalid_by_cause(states),
+        "first_attempts": _rate(tried, sum(map(_first_was_valid, tried))),
+        "as_selected": _rate(
+            tried, sum(each.state.status is TaskStatus.ACCEPTED for each in tried)
+        ),
+        "scores": _scores([each.state for each in tried]),
+    }
+
+
+def _invalid_by_cause(states: Sequence[TaskState]) -> dict[str, Any]:
+    invalid = [attempt for state in states for attempt in state.invalid]
+    by_cause = {cause: [each for each in invalid if each.cause is cause] for cause in Cause}
+    return {
+        cause.value: {
+            "attempts": len(attempts),
+            "seconds": round(sum(each.duration_seconds for each in attempts), 3),
+        }
+        for cause, attempts in by_cause.items()
+    }
+
+
+def _rate(tried: Sequence[_Tried], valid: int) -> dict[str, Any]:
+    rate = valid / len(tried) if tried else None
+    return {"tasks": len(tried), "valid": valid, "success_rate": rate}
+
+
+def _first_was_valid(tried: _Tried) -> bool:
+    accepted = tried.state.accepted
+    return tried.first.passed or (accepted is not None and accepted.number == tried.first.number)
+
+
+def _scores(states: Sequence[TaskState]) -> dict[str, Any]:
+    names = {name for state in states for name in (*state.scores, *state.first_scores)}
+    return {
+        name: _compared(
+            [state.scores.get(name) for state in states],
+            [state.first_scores.get(name) for state in states],
+        )
+        for name in sorted(names)
+    }
+
+
+def _compared(
+    selected: Sequence[MetricScore | None], first: Sequence[MetricScore | None]
+) -> dict[str, Any]:
+    """Return the means of a metric over the same tasks."""
+    selected_values, first_values = list(map(score_value, selected)), list(map(score_value, first))
+    known = [value for value in first_values if value is not None]
+    unknown = sum(score is None or score.error is not None for score in first)
+    of_first: dict[str, Any] = {**_mean(known), "unknown": unknown}
+    if (known or unknown) and not any(map(_is_raw, (*selected, *first))):
+        of_first["lowest"] = sum(known) / (len(known) + unknown)
+        of_first["highest"] = (sum(known) + unknown) / (len(known) + unknown)
+    pairs = zip(selected_values, first_values, strict=True)
+    return {
+        "as_selected": _mean([value for value in selected_values if value is not None]),
+        "first_attempts": of_first,
+        "both_known": sum(None not in pair for pair in pairs),
+    }
+
+
+def _mean(values: Sequence[float]) -> dict[str, Any]:
+    return {"mean": sum(values) / len(values) if values else None, "count": len(values)}
+
+
+def _is_raw(score: MetricScore | None) -> bool:
+    """Tell whether the score is one that need not lie between 0 and 1."""
+    return score is not None and score.score is not None and score.normalized_score is None
