@@ -26,7 +26,7 @@ from orchestrator_assets.attempts.resident import (
     standing_acceptance,
 )
 from orchestrator_assets.attempts.scoring import stored_metrics
-from orchestrator_assets.attempts.tries import end_of_tries
+from orchestrator_assets.attempts.tries import end_of_tries, open_tries
 from orchestrator_assets.call.conversation import ADOPTED_FINGERPRINT
 from orchestrator_assets.errors import RunDirectoryError
 from orchestrator_assets.evaluation import Evaluation
@@ -276,7 +276,9 @@ class _Planner:
             return self._planned(facts, Step.CALL, because, stale=True)
         attempts = facts.comparable
         end = end_of_tries(
-            [each for each in attempts if each.number > history.settled_number],
+            open_tries(
+                attempts, settled_number=history.settled_number, fingerprint=facts.fingerprint
+            ),
             self._limits,
             time_limited=sum(each.outcome is Outcome.TIME_LIMIT_EXCEEDED for each in attempts),
         )

@@ -20,7 +20,7 @@ from orchestrator_assets.call.speech.engines import default_speech_to_text
 from orchestrator_assets.call.speech.hibari import check_installed as check_text_to_speech
 from orchestrator_assets.errors import PreflightError, SpeechEngineError
 from orchestrator_assets.evaluation import Agent, Evaluation
-from orchestrator_assets.plan import Plan, existing_part
+from orchestrator_assets.plan import Plan, Step, existing_part
 
 _HANDSHAKE_SECONDS = 10.0
 _REPORT_SECONDS = 5.0
@@ -28,6 +28,8 @@ _CLOSE_SECONDS = 1.0
 _DEFAULT_PORTS = {"ws": 80, "http": 80, "wss": 443, "https": 443}
 _BUSY = {429, 503}
 """Statuses by which a server that is there asks to be tried again later."""
+
+_IDS_NAMED = 5
 
 SpeechFaults = Callable[[], list[str]]
 
@@ -44,8 +46,8 @@ async def check_before_calling(
     """Return warnings, which keep nobody from calling.
 
     Raises PreflightError that lists every fault: an agent that can't be reached, or whose program
-    does not exist; a missing speech engine; an output directory that can't be written to, or too
-    little disk space for the calls of the plan.
+    does not exist; a record without turns to say; a missing speech engine; an output directory
+    that can't be written to, or too little disk space for the calls of the plan.
     """
     findings = await asyncio.gather(
         _agent(evaluation.agent),
@@ -53,6 +55,7 @@ async def check_before_calling(
         asyncio.to_thread(_disk, evaluation.run_directory, planned),
         _call_report(evaluation.agent),
     )
+    findings.append(_scripts(planned))
     found = [finding for each in findings for finding in each]
     faults = [finding.message for finding in found if finding.is_fault]
     if faults:
@@ -144,6 +147,24 @@ def _host_and_port(url: str) -> str:
 
 def _speech(faults: SpeechFaults) -> list[_Finding]:
     return [_Finding(fault) for fault in faults()]
+
+
+def _scripts(planned: Plan) -> list[_Finding]:
+    """A scripted caller without words would sit the call out and could not fail at it."""
+    tasks = planned.with_step(Step.CALL)
+    wordless = list(
+        dict.fromkeys(each.task.record.id for each in tasks if not each.task.record.turns)
+    )
+    if not wordless:
+        return []
+    named = ", ".join(map(repr, wordless[:_IDS_NAMED]))
+    more = f" and {len(wordless) - _IDS_NAMED} more" if len(wordless) > _IDS_NAMED else ""
+    return [
+        _Finding(
+            f"no `turns` for the scripted caller to say in record {named}{more}; write them, or "
+            "choose other records by record_ids"
+        )
+    ]
 
 
 def _disk(directory: Path, planned: Plan) -> list[_Finding]:

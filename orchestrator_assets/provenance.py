@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import platform
-import re
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from orchestrator_assets.data_source import DataSource, read_source, shown_source
 from orchestrator_assets.errors import ConfigurationError
 from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.redaction import redacted_command, redacted_url, redacted_value
 
-REDACTED = "***"
 _DISTRIBUTION = "orchestrator-assets"
-_SECRET_NAME = re.compile(
-    r"(?:^|[_\-.])(?:auth|authorization|bearer|credentials?|key|passw(?:or)?d|secret|token)s?$",
-    re.IGNORECASE,
-)
-_SECRET_OPTION = re.compile(r"^(?P<option>--?(?P<name>[A-Za-z0-9_\-.]+))=.*$", re.DOTALL)
 
 
 def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
@@ -35,13 +28,12 @@ def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
     agent = configuration["agent"]
     for field in ("url", "call_report_url"):
         if agent[field] is not None:
-            agent[field] = _redacted_url(agent[field])
+            agent[field] = redacted_url(agent[field])
     agent["parameters"] = {
-        name: REDACTED if _SECRET_NAME.search(name) else value
-        for name, value in agent["parameters"].items()
+        name: redacted_value(name, value) for name, value in agent["parameters"].items()
     }
     if agent["command"] is not None:
-        agent["command"] = _redacted_command(agent["command"])
+        agent["command"] = redacted_command(agent["command"])
     return {
         **configuration,
         **_eva_fields(evaluation, agent["url"]),
@@ -72,33 +64,6 @@ def _eva_fields(evaluation: Evaluation, agent_url: str) -> dict[str, Any]:
             "max_time_limit_attempts": evaluation.max_time_limit_attempts,
         },
     }
-
-
-def _redacted_url(url: str) -> str:
-    parts = urlsplit(url)
-    netloc = parts.netloc
-    if "@" in netloc:
-        netloc = f"{REDACTED}@{netloc.rpartition('@')[2]}"
-    query = parts.query
-    pairs = parse_qsl(query, keep_blank_values=True)
-    if any(_SECRET_NAME.search(name) for name, _ in pairs):
-        safe = [(name, REDACTED if _SECRET_NAME.search(name) else value) for name, value in pairs]
-        query = urlencode(safe, safe="*{}")
-    return urlunsplit(parts._replace(netloc=netloc, query=query))
-
-
-def _redacted_command(command: list[str]) -> list[str]:
-    redacted: list[str] = []
-    for word in command:
-        previous = redacted[-1] if redacted else ""
-        option = _SECRET_OPTION.match(word)
-        if option is not None and _SECRET_NAME.search(option["name"]):
-            redacted.append(f"{option['option']}={REDACTED}")
-        elif previous.startswith("-") and _SECRET_NAME.search(previous):
-            redacted.append(REDACTED)
-        else:
-            redacted.append(word)
-    return redacted
 
 
 def _provenance(evaluation: Evaluation) -> dict[str, Any]:

@@ -172,7 +172,8 @@ def write_evaluation(folder: Path, record_ids: Sequence[str], **fields: Any) -> 
     folder.mkdir(parents=True, exist_ok=True)
     name = fields.pop("name", "trial_run")
     data_set = folder / f"{name}_records.json"
-    data_set.write_text(json.dumps([{"id": record_id} for record_id in record_ids]))
+    rows = [{"id": record_id, "turns": ["Hello?"]} for record_id in record_ids]
+    data_set.write_text(json.dumps(rows), encoding="utf-8")
     evaluation = {
         "name": name,
         "data_set": data_set.name,

@@ -69,6 +69,7 @@ class World:
     root: Path
     scripts: dict[str, list[Call]] = field(default_factory=dict)
     fingerprint: str = "same settings"
+    claimed_fingerprint: str | None = None
     judge_outages: Counter[str] = field(default_factory=Counter)
     judge_errors: dict[str, Exception] = field(default_factory=dict)
     metric_errors: dict[str, Exception] = field(default_factory=dict)
@@ -196,7 +197,7 @@ class World:
             conversation_ended_reason=call.reason,
             task_id=task.id,
             attempt=attempt,
-            fingerprint=self.fingerprint,
+            fingerprint=self.claimed_fingerprint or self.fingerprint,
             clock="media",
             cause=call.cause,
         )

@@ -246,3 +246,16 @@ async def test_a_run_keeps_the_warnings(
         await stream.aclose()
 
     assert "call_report_url" in run.warnings[0]
+
+
+async def test_records_without_words_are_named(tmp_path: Path) -> None:
+    async with agent_server() as (url, _):
+        evaluation = evaluation_of(tmp_path, url)
+        rows = [{"id": f"mute {number}"} for number in range(7)] + [{"id": "x", "turns": ["Hi."]}]
+        (tmp_path / "trial_run_records.json").write_text(json.dumps(rows), encoding="utf-8")
+
+        [fault] = await faults_of(evaluation)
+
+    assert fault.startswith("no `turns` for the scripted caller to say in record 'mute 0', ")
+    assert "'mute 4' and 2 more;" in fault
+    assert "'x'" not in fault

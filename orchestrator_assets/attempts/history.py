@@ -120,7 +120,8 @@ def _attempt_after(attempt: PastAttempt, event: AttemptEvent) -> PastAttempt:
         case AttemptEventKind.ENDED:
             return replace(
                 attempt,
-                fingerprint=event.fingerprint or attempt.fingerprint,
+                # What the loop called under counts, not what the call says of itself.
+                fingerprint=attempt.fingerprint or event.fingerprint,
                 ended_at=event.time,
                 ended_reason=event.ended_reason,
                 duration_seconds=event.duration_seconds or 0.0,

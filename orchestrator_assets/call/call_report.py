@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator_assets.call.conversation import FINAL_STATE_FILE, INITIAL_STATE_FILE
+from orchestrator_assets.redaction import redacted_url
 from orchestrator_assets.store.atomic import write_json
 
 CALL_REPORT_FILE = "agent_call_report.json"
@@ -55,7 +56,7 @@ async def fetch_call_report(url: str) -> CallReport | None:
                 return CallReport.model_validate_json(response.content)
             except (httpx.HTTPError, ValidationError) as failure:
                 error = failure
-    logger.warning("the agent gave no call report at %s: %s", url, error)
+    logger.warning("the agent gave no call report at %s: %s", redacted_url(url), error)
     return None
 
 

@@ -21,6 +21,7 @@ from orchestrator_assets.call.transports.twilio import (
     open_twilio_stream,
 )
 from orchestrator_assets.errors import TransportError
+from orchestrator_assets.redaction import redacted_url
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ class LiveCall:
     async def _connect_and_talk(self, events: EventLog) -> CallEnd:
         ear = AgentEar()
         async with open_twilio_stream(self._url, ear) as stream:
-            events.connection_state(0.0, "connected", server_url=self._url)
+            events.connection_state(0.0, "connected", server_url=redacted_url(self._url))
             self.call_sid = stream.call_sid
             self.clock = await self._start(stream)
             session = CallSession(

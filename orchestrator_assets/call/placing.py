@@ -36,6 +36,7 @@ from orchestrator_assets.call.transcript import write_transcript
 from orchestrator_assets.errors import SpeechEngineError
 from orchestrator_assets.evaluation import ClockKind, Evaluation
 from orchestrator_assets.records import Task
+from orchestrator_assets.redaction import redacted_url
 from orchestrator_assets.store.atomic import write_text
 
 _COMPLETED = {EndReason.GOODBYE, EndReason.AGENT_HANGUP, EndReason.INACTIVITY_TIMEOUT}
@@ -74,7 +75,8 @@ class CallPlacer:
         """
         directory.mkdir(parents=True, exist_ok=True)
         with call_log(directory / LOG_FILE):
-            logger.info("attempt %d of task %r at %s", attempt, task.id, self._address.url)
+            url = redacted_url(self._address.url)
+            logger.info("attempt %d of task %r at %s", attempt, task.id, url)
             turns = await asyncio.to_thread(
                 prepare_turns, task.record, attempt, self._evaluation.caller, self._text_to_speech
             )

@@ -42,8 +42,8 @@ class TaskLocks:
         """
         path = self._directory / f"{name}.lock"
         with exclusively(self._directory / _GUARD_FILE):
-            holder = _holder(path)
-            if holder is not None and _is_alive(path, holder):
+            holder = read_holder(path)
+            if holder is not None and is_alive(path, holder):
                 raise RunDirectoryError(
                     f"run {holder.get('run_id')} is working on it, on {holder.get('host')} "
                     f"(process {holder.get('pid')}, since {holder.get('since')}); "
@@ -85,7 +85,8 @@ def exclusively(path: Path) -> Iterator[None]:
         yield
 
 
-def _holder(path: Path) -> dict[str, Any] | None:
+def read_holder(path: Path) -> dict[str, Any] | None:
+    """Return who a lock file says holds it; None if there is no lock, or a torn one."""
     try:
         holder = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -94,7 +95,11 @@ def _holder(path: Path) -> dict[str, Any] | None:
     return holder if isinstance(holder, dict) else None
 
 
-def _is_alive(path: Path, holder: dict[str, Any]) -> bool:
+def is_alive(path: Path, holder: dict[str, Any]) -> bool:
+    """Tell whether a lock's holder still runs: by its process here, by its heartbeat elsewhere.
+
+    Raises FileNotFoundError if the lock of another host's holder has been released meanwhile.
+    """
     pid = holder.get("pid")
     if holder.get("host") != socket.gethostname() or not isinstance(pid, int):
         return time.time() - path.stat().st_mtime < STALE_AFTER_SECONDS

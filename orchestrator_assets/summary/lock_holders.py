@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from orchestrator_assets.store.lock import _holder, _is_alive
+from orchestrator_assets.store.lock import read_holder, is_alive
 
 _SUFFIX = ".lock"
 
@@ -31,9 +31,9 @@ def living_holders(directory: Path) -> dict[str, LockHolder]:
 
 
 def _living_holder(path: Path) -> LockHolder | None:
-    holder = _holder(path)
+    holder = read_holder(path)
     try:
-        if holder is None or not _is_alive(path, holder):
+        if holder is None or not is_alive(path, holder):
             return None
     except FileNotFoundError:  # Released meanwhile.
         return None

@@ -43,6 +43,17 @@ async def test_a_cause_that_is_left_out_ends_the_tries(world: World) -> None:
     assert world.record_directories() == ["a_failed_attempt_1", "a_failed_attempt_2"]
 
 
+async def test_a_call_that_claims_other_settings_uses_up_its_try_all_the_same(
+    world: World,
+) -> None:
+    world.scripts["a"] = [BAD_CALLER] * 3
+    world.claimed_fingerprint = "settings of somebody else"
+
+    outcome = await world.settle(A, max_attempts=2)
+
+    assert (outcome.accepted, outcome.attempts_made) == (False, 2)
+
+
 async def test_causes_that_are_listed_are_tried_again(world: World) -> None:
     world.scripts["a"] = [BAD_CALLER, BAD_CALLER, GOOD]
 

@@ -171,6 +171,27 @@ async def test_an_agent_that_can_not_be_reached_is_a_result_with_all_files(
     assert all((tmp_path / name).exists() for name in WAV_FILES)
 
 
+async def test_secrets_in_the_agents_url_are_in_no_file_of_the_call(
+    engines: Engines, tmp_path: Path, unused_tcp_port: int
+) -> None:
+    url = f"ws://user:hush@127.0.0.1:{unused_tcp_port}/media?api_key=hush&tenant=x"
+    await place(
+        AgentAddress(url, f"http://127.0.0.1:{unused_tcp_port}/?token=hush"), engines, tmp_path
+    )
+    silent = broken_agent(lambda connection: connection.wait_closed())
+    async with silent as address:
+        secret = AgentAddress(f"{address.url}/?api_key=hush", f"{url.replace('ws', 'http', 1)}")
+        await place(secret, engines, tmp_path / "reached", clock=ClockKind.WALL, limit=0.1)
+    texts = {
+        path: path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file() and path.suffix != ".wav"
+    }
+    assert len(texts) >= 8
+    assert [path for path, text in texts.items() if b"hush" in text] == []
+    assert any(b"tenant=x" in text for text in texts.values())
+
+
 async def test_a_cancelled_call_hangs_up_and_keeps_what_was_recorded(
     engines: Engines, tmp_path: Path
 ) -> None:

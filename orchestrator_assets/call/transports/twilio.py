@@ -28,6 +28,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.call.frames import WIRE_SAMPLE_RATE_HZ
 from orchestrator_assets.errors import TransportError
+from orchestrator_assets.redaction import redacted_url
 
 TICK_PREFIX = "tick-"
 LOCKSTEP_PARAMETER = "lockstep"
@@ -224,7 +225,7 @@ async def open_twilio_stream(url: str, listener: StreamListener) -> AsyncIterato
             user_agent_header="orchestrator_assets",
         )
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
-        raise TransportError(f"no connection to {url}: {error}") from error
+        raise TransportError(f"no connection to {redacted_url(url)}: {error}") from error
     stream = TwilioStream(connection, listener)
     receiving = asyncio.create_task(stream.receive())
     try:
