@@ -55,8 +55,7 @@ async def check_before_calling(
         asyncio.to_thread(_disk, evaluation.run_directory, planned),
         _call_report(evaluation.agent),
     )
-    findings.append(_scripts(planned))
-    found = [finding for each in findings for finding in each]
+    found = [finding for each in (*findings, _scripts(planned)) for finding in each]
     faults = [finding.message for finding in found if finding.is_fault]
     if faults:
         raise PreflightError(*faults)
