@@ -121,8 +121,17 @@ def _read_url(url: str) -> Iterator[SourceFile]:
         raise ConfigurationError([Fault(shown, "", message)]) from error
     except Exception as error:
         # Every file system has its own exceptions: HTTP's, botocore's, OSError.
-        text = f"{type(error).__name__}: {error}".replace(url, shown)
+        text = _without_secrets(f"{type(error).__name__}: {error}", url)
         raise ConfigurationError([Fault(shown, "", f"can't be read: {text}")]) from error
+
+
+def _without_secrets(text: str, url: str) -> str:
+    """Return what a file system says of a URL, of which it may repeat a part or all."""
+    parts = urlsplit(url)
+    for secret in (parts.query, parts.netloc.rpartition("@")[0]):
+        if secret:
+            text = text.replace(secret, "***")
+    return text
 
 
 def _read_remote_folder(files: Any, path: str, shown: str) -> Iterator[SourceFile]:

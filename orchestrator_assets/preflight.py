@@ -18,17 +18,16 @@ from websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from orchestrator_assets.call.agent_process import find_program
 from orchestrator_assets.call.speech.engines import default_speech_to_text
 from orchestrator_assets.call.speech.hibari import check_installed as check_text_to_speech
+from orchestrator_assets.call.transports.twilio import BUSY_STATUSES
 from orchestrator_assets.errors import PreflightError, SpeechEngineError
 from orchestrator_assets.evaluation import Agent, Evaluation
 from orchestrator_assets.plan import Plan, Step, existing_part
+from orchestrator_assets.store.disk import KEPT_FREE_BYTES
 
 _HANDSHAKE_SECONDS = 10.0
 _REPORT_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _DEFAULT_PORTS = {"ws": 80, "http": 80, "wss": 443, "https": 443}
-_BUSY = {429, 503}
-"""Statuses by which a server that is there asks to be tried again later."""
-
 _IDS_NAMED = 5
 
 SpeechFaults = Callable[[], list[str]]
@@ -103,7 +102,7 @@ async def _handshake(url: str) -> list[_Finding]:
         )
     except InvalidStatus as error:
         status = error.response.status_code
-        if status in _BUSY:
+        if status in BUSY_STATUSES:
             return [_Finding(f"{where} is busy (HTTP {status})", is_fault=False)]
         return [_Finding(f"{where} refuses the WebSocket (HTTP {status}); is agent.url right?")]
     except (InvalidHandshake, InvalidURI, EOFError, ValueError) as error:
@@ -177,10 +176,11 @@ def _disk(directory: Path, planned: Plan) -> list[_Finding]:
     except OSError as error:
         findings.append(_Finding(f"{directory} can't be written to: {error.strerror}"))
     needed, free = planned.disk_needed_bytes, planned.disk_free_bytes
-    if needed > free:
+    if needed + KEPT_FREE_BYTES > free:
         findings.append(
             _Finding(
-                f"{planned.calls} calls record about {needed / 1e6:,.0f} MB, but only "
+                f"{planned.calls} calls record about {needed / 1e6:,.0f} MB, and "
+                f"{KEPT_FREE_BYTES / 1e6:,.0f} MB have to stay free, but only "
                 f"{free / 1e6:,.0f} MB are free at {directory}; make room"
             )
         )

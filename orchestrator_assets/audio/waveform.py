@@ -21,7 +21,7 @@ Speaker = Literal["caller", "agent"]
 
 _COLOURS: dict[Speaker, str] = {"caller": "#3f7187", "agent": "#b4694b"}
 _NAMES: dict[Speaker, str] = {"caller": "Caller", "agent": "Agent"}
-_PAPER, _LINE, _INK = "#fbfaf8", "#e4e0da", "#6f6a63"
+_PAPER, _LINE, _INK, _ALERT = "#fbfaf8", "#e4e0da", "#6f6a63", "#b3261e"
 _MARGIN_LEFT, _MARGIN_RIGHT, _MARGIN_TOP, _AXIS_HEIGHT = 58, 14, 8, 22
 _BAR_PITCH, _BAR_WIDTH = 2.5, 1.5
 _TICK_STEPS_SECONDS = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800)
@@ -34,12 +34,16 @@ _LOUDNESS_EXPONENT = 0.7
 
 @dataclass(frozen=True, slots=True)
 class WaveformSpan:
-    """A stretch of one track to be shaded, such as a turn; `label` is written into it."""
+    """A stretch of one track to be shaded, such as a turn; `label` is written into it.
+
+    `interrupted` marks its end as one the other side spoke over.
+    """
 
     speaker: Speaker
     start_seconds: float
     end_seconds: float
     label: str = ""
+    interrupted: bool = False
 
 
 def waveform_svg(
@@ -157,11 +161,24 @@ def _span(span: WaveformSpan, layout: _Layout) -> str:
         f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 1):.1f}" '
         f'height="{layout.track_height - 4:.1f}" rx="3" fill="{colour}" fill-opacity=".1"/>'
     )
+    if span.interrupted:
+        shade += _interruption(right, top, layout)
     if not span.label:
         return shade
     return shade + (
         f'<text x="{left + 3:.1f}" y="{top + 10:.1f}" font-size="9" fill="{colour}">'
         f"{escape(span.label)}</text>"
+    )
+
+
+def _interruption(x: float, top: float, layout: _Layout) -> str:
+    # The interrupted side falls silent, so there is room for the word after the mark.
+    return (
+        f'<path d="M{x:.1f} {_MARGIN_TOP}V{layout.height_px - _AXIS_HEIGHT}" '
+        f'stroke="{_ALERT}" stroke-dasharray="3 2"/>'
+        f'<text x="{x + 4:.1f}" y="{top + 10:.1f}" font-size="9" font-weight="600" '
+        f'fill="{_ALERT}" stroke="{_PAPER}" stroke-width="3" paint-order="stroke">interrupted'
+        "</text>"
     )
 
 

@@ -6,21 +6,29 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from orchestrator_assets.dagster_assets.config import AttemptConfig
+from orchestrator_assets.dagster_assets.checks import task_check_specs
+from orchestrator_assets.dagster_assets.code_versions import code_version
+from orchestrator_assets.dagster_assets.config import AttemptConfig, with_limits
 from orchestrator_assets.dagster_assets.keys import (
+    UPSTREAM,
     TaskAsset,
     attempts_op_name,
     calls_pool,
     task_asset_key,
 )
+from orchestrator_assets.dagster_assets.on_disk import log_checks
 from orchestrator_assets.dagster_assets.partitions import task_partitions
-from orchestrator_assets.dagster_assets.requests import Request, phases_of, tasks_for
-from orchestrator_assets.dagster_assets.rerun_keys import keys_without_partitions
-from orchestrator_assets.dagster_assets.settling import CreateRun, settle_tasks
+from orchestrator_assets.dagster_assets.requests import phases_of
+from orchestrator_assets.dagster_assets.settling import CreateRun
+from orchestrator_assets.dagster_assets.task_choice import (
+    ChosenTasks,
+    choose_tasks,
+    failed_keys,
+    refuse_choice,
+    tasks_of_keys,
+)
+from orchestrator_assets.dagster_assets.working import failing_clearly, kept_if_it_fails, work_on
 from orchestrator_assets.evaluation import Evaluation
-
-# Raise it when what an asset holds is computed differently.
-CODE_VERSION = "1"
 
 _DESCRIPTIONS = {
     TaskAsset.CONVERSATION: (
@@ -42,13 +50,6 @@ _KINDS = {
     TaskAsset.METRICS: {"python", "json"},
     TaskAsset.RECORD_SUMMARY: {"python"},
 }
-_UPSTREAM = {
-    TaskAsset.CONVERSATION: (),
-    TaskAsset.AUDIO: (TaskAsset.CONVERSATION,),
-    TaskAsset.VALIDATION: (TaskAsset.CONVERSATION, TaskAsset.AUDIO),
-    TaskAsset.METRICS: (TaskAsset.VALIDATION,),
-    TaskAsset.RECORD_SUMMARY: (TaskAsset.METRICS,),
-}
 
 
 def build_task_assets(evaluation: Evaluation, create_run: CreateRun) -> dg.AssetsDefinition:
@@ -61,55 +62,71 @@ def build_task_assets(evaluation: Evaluation, create_run: CreateRun) -> dg.Asset
     @dg.multi_asset(
         name=attempts_op_name(evaluation.name),
         specs=_specs(evaluation),
+        check_specs=task_check_specs(evaluation),
         can_subset=True,
-        backfill_policy=dg.BackfillPolicy.single_run(),
+        backfill_policy=_backfill_policy(evaluation),
         pool=calls_pool(evaluation.name),
     )
     def attempts(context: dg.AssetExecutionContext, config: AttemptConfig) -> Iterator[dg.Output]:  # type: ignore[type-arg]
         selected = _selected_assets(evaluation, context)
-        phases = phases_of(selected, force=config.force)
-        keys = _requested_keys(evaluation, context, config)
-        request = Request(tasks_for(evaluation, keys), phases)
-        settle_tasks(context.op_execution_context, evaluation, request, create_run)
+        planned = list(context.partition_keys) if _has_partitions(context) else []
+        op_context = context.op_execution_context
+        with failing_clearly(evaluation):
+            with kept_if_it_fails(op_context, evaluation, planned, selected):
+                limited = with_limits(evaluation, config)
+                phases = phases_of(selected, force=config.force, revalidate=config.revalidate)
+                chosen = _chosen_tasks(evaluation, context, config, planned)
+            if not selected:
+                checks = context.selected_asset_check_keys
+                log_checks(op_context, evaluation, chosen.tasks, checks)
+                return
+            work_on(op_context, limited, chosen, phases, create_run)
         yield from ()
 
     return attempts
 
 
+def _backfill_policy(evaluation: Evaluation) -> dg.BackfillPolicy:
+    limit = evaluation.dagster.max_partitions_per_run
+    return dg.BackfillPolicy.single_run() if limit is None else dg.BackfillPolicy.multi_run(limit)
+
+
 def _specs(evaluation: Evaluation) -> list[dg.AssetSpec]:
     partitions = task_partitions(evaluation.name)
+    settings = evaluation.dagster
     return [
         dg.AssetSpec(
             task_asset_key(evaluation.name, asset),
-            deps=[task_asset_key(evaluation.name, upstream) for upstream in _UPSTREAM[asset]],
+            deps=[task_asset_key(evaluation.name, upstream) for upstream in UPSTREAM[asset]],
             description=_DESCRIPTIONS[asset],
             skippable=True,
             group_name=evaluation.name,
-            code_version=CODE_VERSION,
-            kinds=_KINDS[asset],
+            code_version=code_version(evaluation, asset),
+            kinds=_KINDS[asset] | set(settings.kinds),
+            owners=list(settings.owners),
+            tags=settings.tags,
             partitions_def=partitions,
         )
         for asset in TaskAsset
     ]
 
 
-def _selected_assets(
-    evaluation: Evaluation, context: dg.AssetExecutionContext
-) -> frozenset[TaskAsset]:
+def _selected_assets(evaluation: Evaluation, context: dg.AssetExecutionContext) -> list[TaskAsset]:
     selected = context.selected_asset_keys
-    return frozenset(
-        asset for asset in TaskAsset if task_asset_key(evaluation.name, asset) in selected
-    )
+    return [asset for asset in TaskAsset if task_asset_key(evaluation.name, asset) in selected]
 
 
-def _requested_keys(
-    evaluation: Evaluation, context: dg.AssetExecutionContext, config: AttemptConfig
-) -> list[str]:
-    if not (context.has_partition_key or context.has_partition_key_range):
-        return keys_without_partitions(context.instance, evaluation.name, config.task_keys)
-    if config.task_keys is not None:
-        raise dg.Failure(
-            "`task_keys` is for runs without partitions, but this run has some; drop one of them",
-            allow_retries=False,
-        )
-    return list(context.partition_keys)
+def _has_partitions(context: dg.AssetExecutionContext) -> bool:
+    return bool(context.has_partition_key or context.has_partition_key_range)
+
+
+def _chosen_tasks(
+    evaluation: Evaluation,
+    context: dg.AssetExecutionContext,
+    config: AttemptConfig,
+    planned: list[str],
+) -> ChosenTasks:
+    if not _has_partitions(context):
+        return choose_tasks(context.instance, evaluation, config, failed_keys)
+    refuse_choice(config)
+    return tasks_of_keys(context.instance, evaluation, planned)

@@ -14,10 +14,11 @@ from orchestrator_assets.call.conversation import (
     CALLER_AUDIO_FILE,
     MIXED_AUDIO_FILE,
 )
+from orchestrator_assets.dagster_assets.file_links import FileLinks
 from orchestrator_assets.dagster_assets.transcript import read_transcript
 
 
-def audio_metadata(directory: Path) -> dict[str, dg.MetadataValue]:
+def audio_metadata(directory: Path, links: FileLinks) -> dict[str, dg.MetadataValue]:
     """Return what can be shown of the audio in a task's directory.
 
     Levels are root mean square in dBFS, over the whole track.
@@ -27,20 +28,23 @@ def audio_metadata(directory: Path) -> dict[str, dg.MetadataValue]:
         agent, agent_rate_hz = read_wav(directory / AGENT_AUDIO_FILE)
     except (OSError, ValueError, RuntimeError) as error:
         return {"audio": dg.MetadataValue.text(f"can't be read: {error}")}
-    metadata: dict[str, dg.MetadataValue] = {
-        "mixed": dg.MetadataValue.path(str(directory / MIXED_AUDIO_FILE)),
-        "duration_seconds": dg.MetadataValue.float(len(caller) / sample_rate_hz),
-        "sample_rate_hz": dg.MetadataValue.int(sample_rate_hz),
-    }
+    metadata: dict[str, dg.MetadataValue] = {}
+    if sample_rate_hz == agent_rate_hz:
+        picture = data_uri(waveform_svg(caller, agent, sample_rate_hz, spans=_turns(directory)))
+        metadata["waveform"] = dg.MetadataValue.md(f"![caller above, agent below]({picture})")
+    metadata["duration_seconds"] = dg.MetadataValue.float(round(len(caller) / sample_rate_hz, 1))
     for name, samples in (("caller_dbfs", caller), ("agent_dbfs", agent)):
         level = float(rms_dbfs(samples))
         # Digital silence has no level that a JSON number can express.
         if level > float("-inf"):
-            metadata[name] = dg.MetadataValue.float(level)
-    if sample_rate_hz == agent_rate_hz:
-        svg = waveform_svg(caller, agent, sample_rate_hz, spans=_turns(directory))
-        picture = data_uri(svg)
-        metadata["waveform"] = dg.MetadataValue.md(f"![caller above, agent below]({picture})")
+            metadata[name] = dg.MetadataValue.float(round(level, 1))
+    metadata["sample_rate_hz"] = dg.MetadataValue.int(sample_rate_hz)
+    for name, file in (
+        ("mixed", MIXED_AUDIO_FILE),
+        ("caller_track", CALLER_AUDIO_FILE),
+        ("agent_track", AGENT_AUDIO_FILE),
+    ):
+        metadata[name] = links.to(directory / file)
     return metadata
 
 
@@ -51,7 +55,10 @@ def _turns(directory: Path) -> list[WaveformSpan]:
         return []  # The conversation's own metadata says that it can't be read.
     return [
         WaveformSpan(
-            "caller" if row.role == "user" else "agent", row.start_seconds, row.end_seconds
+            "caller" if row.role == "user" else "agent",
+            row.start_seconds,
+            row.end_seconds,
+            interrupted=row.interrupted,
         )
         for row in rows
     ]

@@ -17,6 +17,15 @@ class TaskAsset(StrEnum):
     RECORD_SUMMARY = "record_summary"
 
 
+UPSTREAM = {
+    TaskAsset.CONVERSATION: (),
+    TaskAsset.AUDIO: (TaskAsset.CONVERSATION,),
+    TaskAsset.VALIDATION: (TaskAsset.CONVERSATION, TaskAsset.AUDIO),
+    TaskAsset.METRICS: (TaskAsset.VALIDATION,),
+    TaskAsset.RECORD_SUMMARY: (TaskAsset.METRICS,),
+}
+"""What each asset of a task is made from."""
+
 EVALUATION_SUMMARY = "evaluation_summary"
 
 

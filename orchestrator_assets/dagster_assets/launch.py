@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import dagster as dg
@@ -20,12 +20,12 @@ from orchestrator_assets.dagster_assets._compat import (
     create_run,
     execute_created_run,
 )
+from orchestrator_assets.dagster_assets.jobs import EvaluationJob, job_name, job_op_name
 from orchestrator_assets.dagster_assets.keys import attempts_op_name, task_asset_keys
 from orchestrator_assets.dagster_assets.partitions import (
     contiguous_range,
     register_partitions,
 )
-from orchestrator_assets.dagster_assets.rerun_job import rerun_job_name, rerun_op_name
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.records import Task
 
@@ -45,38 +45,50 @@ class Launcher:
         self._evaluation = evaluation
         self._definitions = definitions
 
-    def create_run(self, tasks: Sequence[Task], *, force: bool = False) -> DagsterRun:
+    def create_run(
+        self,
+        tasks: Sequence[Task],
+        *,
+        force: bool = False,
+        settings: Mapping[str, object] | None = None,
+    ) -> DagsterRun:
         """Create a run of all partitioned assets for `tasks`, after registering every task.
 
         It is a range run where the tasks lie side by side among the partitions, else a rerun.
+        `settings` are further fields of the run's configuration (see `AttemptConfig`).
         """
         name = self._evaluation.name
         register_evaluation(self._instance, self._evaluation)
         partition_range = contiguous_range(self._instance, name, [task.key for task in tasks])
         if partition_range is None:
-            return self.create_rerun(tasks, force=force)
-        config = {"ops": {attempts_op_name(name): {"config": {"force": True}}}}
+            return self.create_rerun(tasks, force=force, settings=settings)
+        config = _config(force, settings)
         return create_run(
             self._instance,
             self._definitions.resolve_implicit_global_asset_job_def(),
             origin=CODE_LOCATION,
             asset_keys=task_asset_keys(name),
             tags=partition_range.tags,
-            run_config=config if force else {},
+            run_config={"ops": {attempts_op_name(name): {"config": config}}} if config else {},
         )
 
-    def create_rerun(self, tasks: Sequence[Task], *, force: bool = False) -> DagsterRun:
+    def create_rerun(
+        self,
+        tasks: Sequence[Task],
+        *,
+        force: bool = False,
+        settings: Mapping[str, object] | None = None,
+    ) -> DagsterRun:
         """Create a run without partitions that works on `tasks`, wherever they lie."""
         name = self._evaluation.name
         register_evaluation(self._instance, self._evaluation)
-        config: dict[str, object] = {"task_keys": [task.key for task in tasks]}
-        if force:
-            config["force"] = True
+        config = {"task_keys": [task.key for task in tasks], **_config(force, settings)}
+        op_name = job_op_name(name, EvaluationJob.RERUN_FAILED)
         return create_run(
             self._instance,
-            self._definitions.resolve_job_def(rerun_job_name(name)),
+            self._definitions.resolve_job_def(job_name(name, EvaluationJob.RERUN_FAILED)),
             origin=CODE_LOCATION,
-            run_config={"ops": {rerun_op_name(name): {"config": config}}},
+            run_config={"ops": {op_name: {"config": config}}},
         )
 
     def execute(self, run: DagsterRun) -> DagsterRunStatus:
@@ -113,6 +125,10 @@ class Launcher:
             self._instance.report_run_canceled(current)
             return DagsterRunStatus.CANCELED
         return current.status
+
+
+def _config(force: bool, settings: Mapping[str, object] | None) -> dict[str, object]:
+    return {**(settings or {}), **({"force": True} if force else {})}
 
 
 def register_evaluation(instance: DagsterInstance, evaluation: Evaluation) -> list[str]:

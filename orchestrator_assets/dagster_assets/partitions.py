@@ -71,8 +71,13 @@ def contiguous_range(
     instance: DagsterInstance, evaluation_name: str, keys: Iterable[str]
 ) -> PartitionRange | None:
     """Return the range that holds exactly these keys, None where other keys lie between them."""
+    order = instance.get_dynamic_partitions(partitions_name(evaluation_name))
+    return range_among(order, keys)
+
+
+def range_among(order: Sequence[str], keys: Iterable[str]) -> PartitionRange | None:
+    """Return the range of `order` that holds exactly these keys, None where there is none."""
     wanted = set(keys)
-    order = list(instance.get_dynamic_partitions(partitions_name(evaluation_name)))
     positions = [position for position, key in enumerate(order) if key in wanted]
     if not positions or len(positions) != len(wanted):
         return None

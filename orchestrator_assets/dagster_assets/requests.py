@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import dagster as dg
 
 from orchestrator_assets.attempts.protocols import AttemptMode
 from orchestrator_assets.dagster_assets.keys import TaskAsset
-from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.records import Task
-
-_SHOWN_KEYS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +41,22 @@ class Request:
         return [asset for asset in TaskAsset if any(asset in phase.assets for phase in self.phases)]
 
 
-def phases_of(selected: Collection[TaskAsset], *, force: bool) -> tuple[Phase, ...]:
+def phases_of(
+    selected: Collection[TaskAsset], *, force: bool = False, revalidate: bool = False
+) -> tuple[Phase, ...]:
     """Return what a selection of assets stands for: what is selected is what is done.
 
     Conversation or audio: see that there is an accepted call, with all that follows from it.
     Validation: judge the calls that are there. Metrics and the summary: score accepted calls.
-    Raises dagster.Failure where a call is to be forced that is not selected.
+    Raises dagster.Failure where a call is to be forced, or judged again, that is not selected.
     """
     assets = frozenset(selected)
-    if TaskAsset.CONVERSATION in assets or TaskAsset.AUDIO in assets:
-        return (Phase(AttemptMode.FORCE if force else AttemptMode.CALL, assets),)
-    if force:
-        raise dg.Failure(
-            "`force: true` asks for new calls, but neither the conversation nor the audio is "
-            "selected; select one of them too",
-            allow_retries=False,
-        )
+    calls = bool(assets & {TaskAsset.CONVERSATION, TaskAsset.AUDIO})
+    _check_settings(assets, calls=calls, force=force, revalidate=revalidate)
+    if calls:
+        calling = Phase(AttemptMode.FORCE if force else AttemptMode.CALL, assets)
+        judging = Phase(AttemptMode.VALIDATE_ONLY, frozenset())
+        return (judging, calling) if revalidate else (calling,)
     validation = assets & {TaskAsset.VALIDATION}
     scores = assets - validation
     if validation and TaskAsset.METRICS not in scores:
@@ -68,26 +65,24 @@ def phases_of(selected: Collection[TaskAsset], *, force: bool) -> tuple[Phase, .
     return (Phase(AttemptMode.VALIDATE_ONLY, validation), scoring) if validation else (scoring,)
 
 
-def tasks_for(evaluation: Evaluation, keys: Iterable[str]) -> tuple[Task, ...]:
-    """Return the tasks of these partition keys, in data-set order.
-
-    Raises dagster.Failure for no key at all, and for keys the data set has no task for.
-    """
-    wanted = dict.fromkeys(keys)
-    if not wanted:
+def _check_settings(
+    assets: frozenset[TaskAsset], *, calls: bool, force: bool, revalidate: bool
+) -> None:
+    if force and revalidate:
         raise dg.Failure(
-            f"there is nothing to do for {evaluation.name!r}: no partition was selected, and none "
-            "has failed. Launch the run with a partition or a range, or give `task_keys`",
+            "`force: true` calls again whatever was accepted, which leaves `revalidate: true` "
+            "nothing to judge; drop one of them",
             allow_retries=False,
         )
-    tasks = {task.key: task for task in evaluation.load_tasks()}
-    unknown = [key for key in wanted if key not in tasks]
-    if unknown:
-        shown = ", ".join(unknown[:_SHOWN_KEYS]) + (", …" if len(unknown) > _SHOWN_KEYS else "")
+    if force and not calls:
         raise dg.Failure(
-            f"{len(unknown)} of {len(wanted)} partitions have no task in {evaluation.data_set}: "
-            f"{shown}. Leave them out, or put their records back into the data set",
-            metadata={"unknown_keys": dg.MetadataValue.json(unknown)},
+            "`force: true` asks for new calls, but neither the conversation nor the audio is "
+            "selected; select one of them too",
             allow_retries=False,
         )
-    return tuple(task for key, task in tasks.items() if key in wanted)
+    if revalidate and not calls and TaskAsset.VALIDATION not in assets:
+        raise dg.Failure(
+            "`revalidate: true` asks for verdicts, but neither the validation nor the conversation "
+            "is selected; select one of them too",
+            allow_retries=False,
+        )

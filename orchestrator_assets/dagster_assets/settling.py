@@ -15,12 +15,28 @@ import dagster as dg
 
 from orchestrator_assets.attempts.outcomes import TaskOutcome
 from orchestrator_assets.attempts.protocols import AttemptMode
-from orchestrator_assets.dagster_assets._compat import plan_failed_partitions, report_canceling
+from orchestrator_assets.dagster_assets._compat import (
+    log_check_evaluations,
+    log_events,
+    plan_failed_partitions,
+    report_canceling,
+)
+from orchestrator_assets.dagster_assets.attempt_observations import (
+    failed_attempt_observations,
+)
 from orchestrator_assets.dagster_assets.interrupts import interrupts_end
 from orchestrator_assets.dagster_assets.keys import task_asset_key
+from orchestrator_assets.dagster_assets.on_disk import (
+    accepted_on_disk,
+    log_accepted,
+    log_settled,
+)
 from orchestrator_assets.dagster_assets.requests import Phase, Request
-from orchestrator_assets.dagster_assets.summary_asset import evaluation_summary_event
-from orchestrator_assets.dagster_assets.task_metadata import failures_table, task_metadata
+from orchestrator_assets.dagster_assets.summary_asset import (
+    evaluation_summary_event,
+    success_rate_checks,
+)
+from orchestrator_assets.dagster_assets.task_metadata import failures_table
 from orchestrator_assets.errors import OrchestratorError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun, OutcomeStream
@@ -53,16 +69,17 @@ def settle_tasks(
     settled: dict[str, TaskOutcome] = {}
     try:
         for phase in request.phases:
+            settled.clear()
             run = create_run(evaluation, request.tasks, mode=phase.mode, run_id=context.run_id)
-            for outcome in _record_outcomes(context, phase, run):
-                settled[outcome.task.key] = outcome
+            _record_outcomes(context, phase, run, settled)
     except Exception as error:
         _fail_partitions(context, evaluation, request, settled)
         if isinstance(error, OrchestratorError):
             raise dg.Failure(f"{evaluation.name}: {error}", allow_retries=False) from error
         raise
     finally:
-        context.log_event(evaluation_summary_event(evaluation))
+        log_events(context, [evaluation_summary_event(evaluation)])
+        log_check_evaluations(context, success_rate_checks(evaluation))
     failed = [outcome for outcome in settled.values() if not outcome.accepted]
     if failed:
         _fail_partitions(context, evaluation, request, settled)
@@ -75,13 +92,18 @@ def settle_tasks(
 
 
 def _record_outcomes(
-    context: dg.OpExecutionContext, phase: Phase, run: EvaluationRun
-) -> list[TaskOutcome]:
+    context: dg.OpExecutionContext,
+    phase: Phase,
+    run: EvaluationRun,
+    settled: dict[str, TaskOutcome],
+) -> None:
+    """Record the outcomes of a run as they come, and put them into `settled`."""
     recorded = 0
     with OutcomeStream(run.outcomes) as outcomes:
         with interrupts_end(outcomes):
             for outcome in outcomes:
                 _record(context, phase, run.evaluation, outcome)
+                settled[outcome.task.key] = outcome
                 recorded += 1
         if outcomes.stopped:
             # Unless the run is known to be cancelling, Dagster takes an interrupt for a failure.
@@ -89,25 +111,18 @@ def _record_outcomes(
     # The loop may have been ahead when it was stopped, and what it accepted stays accepted.
     for outcome in run.settled[recorded:]:
         _record(context, phase, run.evaluation, outcome)
+        settled[outcome.task.key] = outcome
     if outcomes.stopped:
         raise dg.DagsterExecutionInterruptedError
-    return run.settled
 
 
 def _record(
     context: dg.OpExecutionContext, phase: Phase, evaluation: Evaluation, outcome: TaskOutcome
 ) -> None:
-    if not outcome.accepted:
-        return
-    for asset in phase.materialised_assets(reused=outcome.reused):
-        # A materialisation without its partition would make a whole backfill fail.
-        context.log_event(
-            dg.AssetMaterialization(
-                task_asset_key(evaluation.name, asset),
-                partition=outcome.task.key,
-                metadata=task_metadata(asset, outcome),
-            )
-        )
+    for observation in failed_attempt_observations(evaluation, outcome):
+        context.log_event(observation)
+    reused = outcome.reused or not outcome.accepted
+    log_settled(context, evaluation, outcome, phase.materialised_assets(reused=reused))
 
 
 def _fail_partitions(
@@ -116,16 +131,21 @@ def _fail_partitions(
     request: Request,
     settled: Mapping[str, TaskOutcome],
 ) -> None:
-    """Make the unaccepted tasks of a run without partitions failed partitions too.
+    """Make exactly the tasks that are not accepted failed partitions.
 
     A failed partition is one that was planned and not materialised by a run that failed. Dagster
-    plans the partitions of a range by itself; without one, it is done here.
+    plans the partitions of a range by itself, those too that the run did not come to, though they
+    may be accepted on disk; without a range, it is done here.
     """
-    if context.has_partition_key or context.has_partition_key_range:
-        return
     keys = [task.key for task in request.tasks]
+    untouched = [key for key in keys if key not in settled]
+    if context.has_partition_key or context.has_partition_key_range:
+        log_accepted(context, evaluation, untouched, request.assets)
+        return
+    accepted = {key for key, outcome in settled.items() if outcome.accepted}
+    accepted |= {outcome.task.key for outcome in accepted_on_disk(evaluation, untouched)}
     plan_failed_partitions(
         context,
         [task_asset_key(evaluation.name, asset) for asset in request.assets],
-        [key for key in keys if key not in settled or not settled[key].accepted],
+        [key for key in keys if key not in accepted],
     )

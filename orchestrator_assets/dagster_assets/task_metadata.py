@@ -6,16 +6,17 @@ can't be read is said to be so in the metadata: showing a conversation never fai
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
-from orchestrator_assets.call.conversation import RESULT_FILE, ConversationResult
+from orchestrator_assets.attempts.outcomes import Acceptance, AttemptSummary, TaskOutcome
+from orchestrator_assets.call.conversation import MIXED_AUDIO_FILE, RESULT_FILE, ConversationResult
 from orchestrator_assets.dagster_assets.audio_metadata import audio_metadata
+from orchestrator_assets.dagster_assets.file_links import FileLinks
 from orchestrator_assets.dagster_assets.keys import TaskAsset
 from orchestrator_assets.dagster_assets.markdown import escape, markdown_table
 from orchestrator_assets.dagster_assets.transcript import read_transcript, transcript_table
@@ -25,14 +26,18 @@ from orchestrator_assets.validation.result import GATE, ValidationResult
 Metadata = dict[str, dg.MetadataValue]
 
 _SHOWN_EVIDENCE_CHARACTERS = 300
+_SHOWN_REASON_CHARACTERS = 120
 
 
-def task_metadata(asset: TaskAsset, outcome: TaskOutcome) -> Metadata:
-    """Return the metadata of one asset of an accepted task."""
-    return {**_identity(outcome), **_BUILDERS[asset](outcome)}
+def task_metadata(
+    asset: TaskAsset, outcome: TaskOutcome, links: FileLinks | None = None
+) -> Metadata:
+    """Return the metadata of one asset of an accepted task, the most telling first."""
+    links = links or FileLinks()
+    return {**_BUILDERS[asset](outcome, links), **_identity(outcome, links)}
 
 
-def _identity(outcome: TaskOutcome) -> Metadata:
+def _identity(outcome: TaskOutcome, links: FileLinks) -> Metadata:
     identity: Metadata = {
         "record_id": dg.MetadataValue.text(outcome.task.record.id),
         "reused": dg.MetadataValue.bool(outcome.reused),
@@ -40,11 +45,11 @@ def _identity(outcome: TaskOutcome) -> Metadata:
     if outcome.task.trial is not None:
         identity["trial"] = dg.MetadataValue.int(outcome.task.trial)
     if outcome.directory is not None:
-        identity["directory"] = dg.MetadataValue.path(str(outcome.directory))
+        identity["directory"] = links.to(outcome.directory)
     return identity
 
 
-def _conversation(outcome: TaskOutcome) -> Metadata:
+def _conversation(outcome: TaskOutcome, links: FileLinks) -> Metadata:
     directory = _directory(outcome)
     metadata: Metadata = {"transcript": dg.MetadataValue.md(_transcript(directory))}
     try:
@@ -55,21 +60,39 @@ def _conversation(outcome: TaskOutcome) -> Metadata:
     else:
         metadata |= {
             "ended_reason": dg.MetadataValue.text(result.conversation_ended_reason.value),
-            "clock": dg.MetadataValue.text(result.clock),
-            "duration_seconds": dg.MetadataValue.float(result.duration_seconds),
+            "duration_seconds": dg.MetadataValue.float(round(result.duration_seconds, 1)),
             "turns": dg.MetadataValue.int(result.num_turns),
             "tool_calls": dg.MetadataValue.int(result.num_tool_calls),
+            "clock": dg.MetadataValue.text(result.clock),
         }
-    return metadata | _acceptance(outcome) | {"attempts": attempts_table(outcome)}
+    return {
+        **metadata,
+        **_acceptance(outcome),
+        "attempts": dg.MetadataValue.md(attempts_table(outcome)),
+        "recording": links.to(directory / MIXED_AUDIO_FILE),
+        "result_file": links.to(directory / RESULT_FILE),
+    }
 
 
 def _acceptance(outcome: TaskOutcome) -> Metadata:
     # Dagster stores exact strings only, no members of a StrEnum.
     acceptance = outcome.acceptance.value if outcome.acceptance else "not accepted"
-    return {
+    metadata: Metadata = {
         "acceptance": dg.MetadataValue.text(acceptance),
         "attempts_so_far": dg.MetadataValue.int(len(outcome.attempts)),
     }
+    accepted = _accepted_attempt(outcome)
+    if accepted is not None and accepted.cause is not None:
+        metadata["cause"] = dg.MetadataValue.text(accepted.cause.value)
+    causes = Counter(
+        attempt.cause.value
+        for attempt in outcome.attempts
+        if attempt.cause is not None and attempt.number != outcome.accepted_attempt
+    )
+    if causes:
+        text = ", ".join(f"{cause}: {count}" for cause, count in causes.most_common())
+        metadata["causes_of_failed_attempts"] = dg.MetadataValue.text(text)
+    return metadata
 
 
 def _transcript(directory: Path) -> str:
@@ -79,52 +102,40 @@ def _transcript(directory: Path) -> str:
         return escape(f"The transcript can't be read: {error}")
 
 
-def attempts_table(outcome: TaskOutcome) -> dg.TableMetadataValue:
-    """Return every attempt of the task's life as a table."""
-    return dg.MetadataValue.table(
-        records=[
-            dg.TableRecord(
-                {
-                    "attempt": attempt.number,
-                    "outcome": attempt.outcome.value,
-                    "cause": attempt.cause.value if attempt.cause else "",
-                    "ended": attempt.ended_reason.value if attempt.ended_reason else "",
-                    "seconds": round(attempt.duration_seconds, 1),
-                    "reason": attempt.reason,
-                }
+def attempts_table(outcome: TaskOutcome) -> str:
+    """Return every attempt of the task's life as a Markdown table."""
+    return markdown_table(
+        ("attempt", "outcome", "cause", "seconds", "what happened"),
+        [
+            (
+                str(attempt.number),
+                "interrupted" if attempt.interrupted else _words(attempt.outcome.value),
+                attempt.cause.value if attempt.cause else "",
+                f"{attempt.duration_seconds:.1f}",
+                _shortened(attempt.reason, _SHOWN_REASON_CHARACTERS),
             )
             for attempt in outcome.attempts
         ],
-        schema=dg.TableSchema(
-            columns=[
-                dg.TableColumn("attempt", "int"),
-                dg.TableColumn("outcome", "string"),
-                dg.TableColumn("cause", "string"),
-                dg.TableColumn("ended", "string"),
-                dg.TableColumn("seconds", "float"),
-                dg.TableColumn("reason", "string"),
-            ]
-        ),
     )
 
 
-def _audio(outcome: TaskOutcome) -> Metadata:
-    return audio_metadata(_directory(outcome))
+def _audio(outcome: TaskOutcome, links: FileLinks) -> Metadata:
+    return audio_metadata(_directory(outcome), links)
 
 
-def _validation(outcome: TaskOutcome) -> Metadata:
+def _validation(outcome: TaskOutcome, _links: FileLinks) -> Metadata:
     attempt = _accepted_attempt(outcome)
     validation = None if attempt is None else attempt.validation
     if validation is None:
         return {"validation": dg.MetadataValue.text("no verdict is on record")}
     metadata: Metadata = {
+        "verdicts": dg.MetadataValue.md(_verdicts(validation)),
         "passed": dg.MetadataValue.bool(validation.passed),
         "gate_bypassed": dg.MetadataValue.bool(validation.gate_bypassed),
-        "verdicts": dg.MetadataValue.md(_verdicts(validation)),
     }
     for name, score in validation.scores.items():
         if score.normalized_score is not None:
-            metadata[name] = dg.MetadataValue.float(float(score.normalized_score))
+            metadata[name] = dg.MetadataValue.float(round(float(score.normalized_score), 3))
     return metadata
 
 
@@ -133,14 +144,25 @@ def _verdicts(validation: ValidationResult) -> str:
         ("metric", "score", "threshold", "verdict", "evidence"),
         [
             (
-                name,
-                "" if score.normalized_score is None else f"{score.normalized_score:.3f}",
-                f"{validation.thresholds[name]:.3f}" if name in validation.thresholds else "",
+                _words(name),
+                _number(score.normalized_score),
+                _threshold(name, validation),
                 _verdict(name, validation),
                 _evidence(score, validation.failure_details.get(name)),
             )
             for name, score in validation.scores.items()
         ],
+    )
+
+
+def _threshold(name: str, validation: ValidationResult) -> str:
+    if name in validation.thresholds:
+        return _number(validation.thresholds[name])
+    # Speech fidelity has a bound for each of its ratings instead.
+    return ", ".join(
+        f"{_words(bound.removeprefix(f'{name}_'))}: {_number(value)}"
+        for bound, value in validation.thresholds.items()
+        if bound.startswith(f"{name}_")
     )
 
 
@@ -161,24 +183,31 @@ def _evidence(score: MetricScore, failure: str | None) -> str:
         evidence = score.error
     else:
         reason = score.details.get("reason")
-        evidence = reason if isinstance(reason, str) else _json(score.details)
-    if len(evidence) <= _SHOWN_EVIDENCE_CHARACTERS:
-        return evidence
-    return evidence[: _SHOWN_EVIDENCE_CHARACTERS - 1] + "…"
+        evidence = reason if isinstance(reason, str) else _facts(score.details)
+    return _shortened(evidence, _SHOWN_EVIDENCE_CHARACTERS)
 
 
-def _json(details: Mapping[str, Any]) -> str:
-    return json.dumps(details, ensure_ascii=False) if details else ""
+def _shortened(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[: characters - 1] + "…"
 
 
-def _metrics(outcome: TaskOutcome) -> Metadata:
+def _facts(details: Mapping[str, Any]) -> str:
+    """Return the details that are a word or a number; lists and trees stay in `metrics.json`."""
+    return ", ".join(
+        f"{_words(name)} {_number(value) if isinstance(value, float) else value}"
+        for name, value in details.items()
+        if isinstance(value, str | int | float) and value != ""
+    )
+
+
+def _metrics(outcome: TaskOutcome, _links: FileLinks) -> Metadata:
     scores = outcome.metrics or {}
     if not scores:
         return {"metrics": dg.MetadataValue.text("no metric was computed")}
     metadata: Metadata = {"scores": dg.MetadataValue.md(_scores(scores))}
     for name, score in scores.items():
         if score.score is not None:
-            metadata[name] = dg.MetadataValue.float(float(score.score))
+            metadata[name] = dg.MetadataValue.float(round(float(score.score), 3))
     return metadata
 
 
@@ -187,7 +216,7 @@ def _scores(scores: Mapping[str, MetricScore]) -> str:
         ("metric", "score", "normalised", "evidence"),
         [
             (
-                name,
+                _words(name),
                 "skipped" if score.skipped else _number(score.score),
                 _number(score.normalized_score),
                 _evidence(score, None),
@@ -198,18 +227,36 @@ def _scores(scores: Mapping[str, MetricScore]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
+    """Return a number with up to three decimals, as people write it."""
+    return "" if value is None else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def _record_summary(outcome: TaskOutcome) -> Metadata:
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _record_summary(outcome: TaskOutcome, _links: FileLinks) -> Metadata:
+    return {"summary": dg.MetadataValue.text(summary_line(outcome)), **_acceptance(outcome)}
+
+
+def summary_line(outcome: TaskOutcome) -> str:
+    """Return how an accepted task was settled, in one line."""
     attempts = len(outcome.attempts)
-    made = "reused" if outcome.reused else f"{attempts} attempt{'' if attempts == 1 else 's'}"
-    scores = ", ".join(
-        f"{name} {_number(score.score) or 'none'}"
+    attempt = _accepted_attempt(outcome)
+    parts = [
+        "accepted by its time limit" if outcome.acceptance is Acceptance.TIME_LIMIT else "accepted",
+        "on its only attempt"
+        if attempts == 1
+        else f"on attempt {outcome.accepted_attempt} of {attempts}",
+    ]
+    line = " ".join(parts) + (", reused" if outcome.reused else "")
+    if attempt is not None and attempt.duration_seconds:
+        line += f"; {attempt.duration_seconds:.0f} s of conversation"
+    scores = [
+        f"{_words(name)} {_number(score.score) or 'none'}"
         for name, score in (outcome.metrics or {}).items()
-    )
-    line = f"accepted ({outcome.acceptance}), {made}" + (f"; {scores}" if scores else "")
-    return {"summary": dg.MetadataValue.text(line), **_acceptance(outcome)}
+    ]
+    return "; ".join([line, *scores])
 
 
 def _directory(outcome: TaskOutcome) -> Path:
@@ -225,7 +272,7 @@ def _accepted_attempt(outcome: TaskOutcome) -> AttemptSummary | None:
     return None
 
 
-_BUILDERS: Mapping[TaskAsset, Callable[[TaskOutcome], Metadata]] = {
+_BUILDERS: Mapping[TaskAsset, Callable[[TaskOutcome, FileLinks], Metadata]] = {
     TaskAsset.CONVERSATION: _conversation,
     TaskAsset.AUDIO: _audio,
     TaskAsset.VALIDATION: _validation,

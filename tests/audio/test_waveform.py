@@ -90,3 +90,13 @@ def test_the_data_uri_holds_the_picture() -> None:
     kind, encoded = data_uri(svg).split(",")
     assert kind == "data:image/svg+xml;base64"
     assert base64.b64decode(encoded).decode() == svg
+
+
+def test_an_interrupted_turn_is_marked_where_it_ends() -> None:
+    silence = np.zeros(80_000, np.int16)
+    spans = [WaveformSpan("agent", 0.0, 5.0, interrupted=True), WaveformSpan("caller", 5.0, 6.0)]
+
+    svg = waveform_svg(silence, silence, 8_000, spans=spans)
+
+    assert svg.count(">interrupted</text>") == 1
+    assert 'stroke-dasharray="3 2"' in svg

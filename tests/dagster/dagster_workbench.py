@@ -9,6 +9,7 @@ from dagster import AssetKey, DagsterEventType, DagsterInstance
 from dagster._core.storage.partition_status_cache import get_and_update_asset_status_cache_value
 
 from orchestrator_assets.dagster_assets import build_evaluation_definitions
+from orchestrator_assets.dagster_assets.jobs import EvaluationJob, job_name, job_op_name
 from orchestrator_assets.dagster_assets.keys import (
     TaskAsset,
     attempts_op_name,
@@ -21,7 +22,6 @@ from orchestrator_assets.dagster_assets.partitions import (
     contiguous_range,
     task_partitions,
 )
-from orchestrator_assets.dagster_assets.rerun_job import rerun_job_name, rerun_op_name
 from orchestrator_assets.dagster_assets.settling import CreateRun
 from orchestrator_assets.evaluation import Evaluation
 
@@ -30,13 +30,19 @@ Config = dict[str, object]
 
 class Workbench:
     def __init__(
-        self, instance: DagsterInstance, evaluation: Evaluation, create_run: CreateRun
+        self,
+        instance: DagsterInstance,
+        evaluation: Evaluation,
+        create_run: CreateRun,
+        *,
+        registered: bool = True,
     ) -> None:
         self.instance = instance
         self.evaluation = evaluation
         self.name = evaluation.name
         self.definitions = build_evaluation_definitions(evaluation, create_run=create_run)
-        register_evaluation(instance, evaluation)
+        if registered:
+            register_evaluation(instance, evaluation)
 
     def materialize(
         self,
@@ -61,12 +67,16 @@ class Workbench:
         )
 
     def rerun_failed(self, config: Config | None = None) -> dg.ExecuteInProcessResult:
-        """Run the job that has no partitions."""
-        job = self.definitions.resolve_job_def(rerun_job_name(self.name))
-        return job.execute_in_process(
-            instance=self.instance,
-            run_config={"ops": {rerun_op_name(self.name): {"config": config or {}}}},
-            raise_on_error=False,
+        """Run the job that works on the failed partitions."""
+        return self.run_job(EvaluationJob.RERUN_FAILED, config)
+
+    def run_job(
+        self, job: EvaluationJob, config: Config | None = None
+    ) -> dg.ExecuteInProcessResult:
+        """Run a job that has no partitions."""
+        ops = {} if config is None else {job_op_name(self.name, job): {"config": config}}
+        return self.definitions.resolve_job_def(job_name(self.name, job)).execute_in_process(
+            instance=self.instance, run_config={"ops": ops}, raise_on_error=False
         )
 
     def materialized(self, asset: TaskAsset) -> list[str]:

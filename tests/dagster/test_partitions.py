@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dagster import DagsterInstance, build_sensor_context
+from dagster import DagsterInstance
 from evaluation_fakes import write_evaluation
 
 from orchestrator_assets.dagster_assets.partitions import (
@@ -13,7 +13,6 @@ from orchestrator_assets.dagster_assets.partitions import (
     partitions_name,
     register_partitions,
 )
-from orchestrator_assets.dagster_assets.registration import build_registration_sensor
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
 
 
@@ -48,26 +47,6 @@ def test_there_is_no_range_over_other_keys_or_unregistered_ones(instance: Dagste
     assert contiguous_range(instance, "trial_run", ["a", "c"]) is None
     assert contiguous_range(instance, "trial_run", ["c", "unregistered"]) is None
     assert contiguous_range(instance, "trial_run", []) is None
-
-
-def test_the_sensor_adds_new_tasks_and_never_removes_one(
-    instance: DagsterInstance, tmp_path: Path
-) -> None:
-    evaluation = load_evaluation(write_evaluation(tmp_path, ["a", "b"]))
-    sensor = build_registration_sensor(evaluation)
-
-    def requested() -> list[str]:
-        context = build_sensor_context(instance=instance)
-        requests = sensor.evaluate_tick(context).dynamic_partitions_requests or []
-        keys = [key for request in requests for key in request.partition_keys]
-        register_partitions(instance, "trial_run", keys)
-        return keys
-
-    assert requested() == ["a", "b"]
-    assert requested() == []
-    write_evaluation(tmp_path, ["b", "c"])
-    assert requested() == ["c"]
-    assert order(instance) == ["a", "b", "c"]
 
 
 def test_trials_are_partitions_of_their_own(instance: DagsterInstance, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from orchestrator_assets.dagster_assets.keys import (
     evaluation_summary_key,
     task_asset_key,
 )
-from orchestrator_assets.dagster_assets.partitions import PartitionRange, register_partitions
 
 ALL = tuple(f"record_{number}" for number in range(5))
 BUT_SECOND_AND_FOURTH = ("record_0", "record_2", "record_4")
@@ -150,18 +149,6 @@ def test_unknown_keys_are_named_and_nobody_is_called(
     assert not result.success
     assert "1 of 2 partitions have no task" in workbench.failure_message(result.run_id)
     assert "nobody" in workbench.failure_message(result.run_id)
-    assert calls.placed == []
-
-
-def test_a_range_that_holds_a_retired_record_is_refused(
-    workbench: Workbench, calls: FakeCalls
-) -> None:
-    register_partitions(workbench.instance, "trial_run", ["retired"])
-
-    result = workbench.materialize(partitions=PartitionRange("record_4", "retired"))
-
-    assert not result.success
-    assert "retired" in workbench.failure_message(result.run_id)
     assert calls.placed == []
 
 

@@ -1,0 +1,107 @@
+"""A metric or a judge that changes makes what it scored stale, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
+from dagster._core.loader import LoadingContextForTest
+from dagster_workbench import Workbench
+from evaluation_fakes import FakeCalls
+
+from orchestrator_assets.dagster_assets.code_versions import code_version, version_tags
+from orchestrator_assets.dagster_assets.jobs import EvaluationJob
+from orchestrator_assets.dagster_assets.keys import TaskAsset, task_asset_key
+from orchestrator_assets.dagster_assets.on_disk import accepted_on_disk
+from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.metrics.task_completion import TaskCompletion
+from orchestrator_assets.validation import speech_fidelity
+
+KEY = "record_0"
+
+
+def stale(workbench: Workbench) -> dict[TaskAsset, list[str]]:
+    """Return what a webserver that loads the code as it is now says of a task's assets."""
+    now = Workbench(workbench.instance, workbench.evaluation, FakeCalls().create_run)
+    resolver = CachingStaleStatusResolver(
+        instance=now.instance,
+        asset_graph=now.definitions.resolve_asset_graph(),
+        loading_context=LoadingContextForTest(now.instance),
+    )
+    statuses = {}
+    for asset in TaskAsset:
+        key = task_asset_key("trial_run", asset)
+        if resolver.get_status(key, KEY) is not StaleStatus.FRESH:
+            statuses[asset] = [cause.reason for cause in resolver.get_stale_causes(key, KEY)]
+    return statuses
+
+
+@pytest.fixture
+def settled(workbench: Workbench) -> Workbench:
+    assert workbench.materialize().success
+    assert stale(workbench) == {}
+    return workbench
+
+
+def test_the_versions_are_those_of_the_metrics_and_the_judges(evaluation: Evaluation) -> None:
+    both = evaluation.model_copy(update={"metrics": ("task_completion", "response_latency")})
+
+    assert code_version(both, TaskAsset.METRICS) == "task_completion 1, response_latency 1"
+    assert code_version(both, TaskAsset.VALIDATION) == (
+        "conversation_valid_end 1, user_behavioral_fidelity 1, user_speech_fidelity 1"
+    )
+    assert code_version(evaluation.model_copy(update={"metrics": ()}), TaskAsset.METRICS) == "none"
+
+
+def test_a_changed_metric_makes_the_metrics_stale_until_they_are_computed_again(
+    settled: Workbench, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TaskCompletion, "version", "2")
+
+    assert stale(settled) == {TaskAsset.METRICS: ["has a new code version"]}
+
+    calls.score_version = "2"
+    assert settled.run_job(EvaluationJob.RECOMPUTE_METRICS).success
+    assert stale(settled) == {}
+
+
+def test_a_reused_conversation_does_not_pass_for_scored_again(
+    settled: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TaskCompletion, "version", "2")
+
+    assert settled.materialize(config={"max_attempts": 0}).success
+    assert stale(settled) == {TaskAsset.METRICS: ["has a new code version"]}
+
+
+def test_a_changed_judge_makes_the_validation_stale_until_it_judges_again(
+    settled: Workbench, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speech_fidelity, "VERSION", "2")
+
+    assert stale(settled) == {TaskAsset.VALIDATION: ["has a new code version"]}
+
+    calls.score_version = "2"
+    assert settled.materialize(assets=[TaskAsset.VALIDATION]).success
+    assert stale(settled) == {}
+
+
+def test_a_metric_that_was_added_since_makes_the_metrics_stale(settled: Workbench) -> None:
+    settled.evaluation = settled.evaluation.model_copy(
+        update={"metrics": ("task_completion", "response_latency")}
+    )
+
+    assert stale(settled) == {TaskAsset.METRICS: ["has a new code version"]}
+
+
+def test_the_data_version_changes_with_what_the_asset_holds(settled: Workbench) -> None:
+    (outcome,) = accepted_on_disk(settled.evaluation, [KEY])
+    other = dataclasses.replace(outcome, metrics={})
+
+    for asset in TaskAsset:
+        before, after = (
+            version_tags(settled.evaluation, asset, each)["dagster/data_version"]
+            for each in (outcome, other)
+        )
+        assert (before != after) == (asset in (TaskAsset.METRICS, TaskAsset.RECORD_SUMMARY))
