@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import socket
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -142,7 +145,23 @@ async def test_too_little_space_is_a_fault(tmp_path: Path) -> None:
         planned = replace(plan(evaluation, evaluation.load_tasks()), call_seconds=1e12)
         [fault] = await faults_of(evaluation, planned)
 
-    assert fault.startswith("2 calls record about 80,000,000,000 MB, but only ")
+    assert fault.startswith(
+        "2 calls record about 80,000,000,000 MB, and 64 MB have to stay free, but only "
+    )
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+async def test_an_output_directory_that_takes_no_file_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(**_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    async with agent_server() as (url, _):
+        [fault] = await faults_of(evaluation_of(tmp_path, url))
+
+    assert fault.endswith(f"can't be written to: {os.strerror(number)}")
 
 
 async def test_an_output_directory_that_is_a_file_is_a_fault(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
@@ -52,6 +53,8 @@ class AttemptContext:
     caller's speech at once and keep the machine from the calls that are live."""
     slots: Admission
     """Bounds the calls that are live."""
+    judges: asyncio.Semaphore
+    """Bounds the conversations that are being judged."""
 
     @property
     def calls(self) -> bool:

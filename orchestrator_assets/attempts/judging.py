@@ -36,6 +36,7 @@ async def judge(
     validate: Validate,
     accepts_time_limited: bool,
     retries: JudgeRetries,
+    places: asyncio.Semaphore,
     sleep: Callable[[float], Awaitable[object]],
 ) -> Verdict:
     """Return how the attempt in `directory` ended. An exception in `validate` is a verdict too.
@@ -45,7 +46,15 @@ async def judge(
     bypass_gate = accepts_time_limited and is_time_limited(result)
     delays = iter(retries.delays())
     while True:
-        verdict = await _ask(task, directory, result, validate, bypass_gate=bypass_gate)
+        async with places:
+            verdict = await _ask(
+                task,
+                directory,
+                result,
+                validate,
+                bypass_gate=bypass_gate,
+                timeout_seconds=retries.timeout_seconds,
+            )
         if verdict.outcome is not Outcome.UNJUDGED or (delay := next(delays, None)) is None:
             return verdict
         logger.warning("%s: %s; asking again in %g s", task.id, verdict.reason, delay)
@@ -59,20 +68,28 @@ async def _ask(
     validate: Validate,
     *,
     bypass_gate: bool,
+    timeout_seconds: float,
 ) -> Verdict:
+    limit = asyncio.timeout(timeout_seconds)
     try:
-        validation = await own_failure(validate(task, directory, bypass_gate=bypass_gate))
+        async with limit:
+            validation = await own_failure(validate(task, directory, bypass_gate=bypass_gate))
     except SpeechEngineError as error:
         # The judge can't listen, which says nothing of the conversation.
         logger.warning("%s can't be judged", task.id, exc_info=True)
-        reason = f"no answer from the judge: {describe(error)}"
-        cause = cause_of(Outcome.UNJUDGED, result)
-        return Verdict(Outcome.UNJUDGED, cause, reason, error=describe(error))
+        return _no_answer(result, f": {describe(error)}", describe(error))
     except Exception as error:
+        if limit.expired():
+            return _no_answer(result, f" within {timeout_seconds:g} s", describe(error))
         raise_if_storage(error)
         logger.exception("validation of %s failed", task.id)
         return harness_failure("validation failed", error)
     return classify(result, validation)
+
+
+def _no_answer(result: ConversationResult, why: str, error: str) -> Verdict:
+    cause = cause_of(Outcome.UNJUDGED, result)
+    return Verdict(Outcome.UNJUDGED, cause, f"no answer from the judge{why}", error=error)
 
 
 async def own_failure(work: Awaitable[_T]) -> _T:

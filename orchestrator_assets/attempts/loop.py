@@ -99,6 +99,7 @@ async def run_attempts(
         storage=StorageFault(admission, slots),
         admission=admission,
         slots=slots,
+        judges=asyncio.Semaphore(judge_retries.at_once),
     )
     settled: asyncio.Queue[TaskOutcome | None] = asyncio.Queue()
     # In a task of its own: a task group must not be suspended at a `yield` inside it, where its

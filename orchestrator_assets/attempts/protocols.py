@@ -49,8 +49,13 @@ class AttemptLimits:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRetries:
-    """How often a judge that gives no answer is asked, and how long to wait in between."""
+    """How long a judge may take, how often one that gives no answer is asked, and when again.
 
+    No more than `at_once` are asked at the same time, so that none spends its time in a queue.
+    """
+
+    timeout_seconds: float = 600.0
+    at_once: int = 16
     tries: int = 3
     first_delay_seconds: float = 1.0
     factor: float = 2.0
@@ -108,6 +113,7 @@ class Validate(Protocol):
     """Judges the conversation in a directory, and writes the scores to its `metrics.json`.
 
     Scores that are there already are computed again: it is asked only when they are in doubt.
+    It is cancelled when it takes too long; that is no answer, and says nothing of the conversation.
     """
 
     async def __call__(

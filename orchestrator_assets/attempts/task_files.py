@@ -41,6 +41,7 @@ from orchestrator_assets.call.conversation import ADOPTED_FINGERPRINT, Conversat
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.archive import move_directory
 from orchestrator_assets.store.atomic import make_directory
+from orchestrator_assets.store.disk import check_room_for_a_call
 
 
 class TaskFiles:
@@ -97,10 +98,14 @@ class TaskFiles:
         self.history = history_after(self.history, event)
 
     async def begin(self) -> int:
-        """Make the directory of the next attempt, and return its number."""
+        """Make the directory of the next attempt, and return its number.
+
+        Raises StorageError if there is no room for another call.
+        """
         return await self._context.files.run(self._begin)
 
     def _begin(self) -> int:
+        check_room_for_a_call(self._run_directory.root)
         make_directory(self.directory)
         return next_number(self._run_directory, self.task, self.history)
 

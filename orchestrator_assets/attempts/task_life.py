@@ -190,6 +190,7 @@ class TaskLife:
             validate=context.validate,
             accepts_time_limited=context.limits.max_time_limit_attempts > 0,
             retries=context.judge_retries,
+            places=context.judges,
             sleep=context.sleep,
         )
         return verdict, resident.number

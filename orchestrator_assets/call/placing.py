@@ -33,7 +33,7 @@ from orchestrator_assets.call.live_call import LiveCall
 from orchestrator_assets.call.recorder import CallRecorder
 from orchestrator_assets.call.speech.base import SpeechToText, TextToSpeech
 from orchestrator_assets.call.transcript import write_transcript
-from orchestrator_assets.errors import SpeechEngineError
+from orchestrator_assets.errors import ProviderBusyError, SpeechEngineError
 from orchestrator_assets.evaluation import ClockKind, Evaluation
 from orchestrator_assets.records import Task
 from orchestrator_assets.redaction import redacted_url
@@ -70,8 +70,9 @@ class CallPlacer:
         """Place one call and return its result, once all its files lie in `directory`.
 
         `slot` is held only while the call is live. A call that fails is a result, not an error.
-        Raises SpeechEngineError if the caller's speech can't be made, OSError if nothing can be
-        written. When cancelled it hangs up, keeps what was recorded, and passes that on.
+        Raises ProviderBusyError if the agent asks to be called later, SpeechEngineError if the
+        caller's speech can't be made, OSError if nothing can be written. When cancelled it hangs
+        up, keeps what was recorded, and passes that on.
         """
         directory.mkdir(parents=True, exist_ok=True)
         with call_log(directory / LOG_FILE):
@@ -87,7 +88,9 @@ class CallPlacer:
                     await call.hold(directory / EVENTS_FILE)
             finally:
                 await recorder.close()
-                result = await self._leave_files(task, attempt, directory, call)
+                # A busy agent was not called: the attempt is still to be made, and has no result.
+                if not isinstance(call.error, ProviderBusyError):
+                    result = await self._leave_files(task, attempt, directory, call)
             # Waiting for an answer that never comes costs seconds; once per agent is enough.
             self._lockstep = self._lockstep and not call.agent_refused_lockstep
             return result

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from orchestrator_assets.store.lock import read_holder, is_alive
+from orchestrator_assets.store.lock import is_alive, read_holder
 
 _SUFFIX = ".lock"
 

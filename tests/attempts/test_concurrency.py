@@ -10,6 +10,7 @@ from contextlib import aclosing
 import pytest
 from scripted_world import GOOD, HANGUP, Call, World, task, until
 
+from orchestrator_assets.attempts import loop
 from orchestrator_assets.attempts.outcomes import Acceptance
 from orchestrator_assets.store.journal import Journal
 from orchestrator_assets.store.lock import TaskLocks
@@ -234,6 +235,22 @@ async def test_a_task_that_another_run_works_on_is_left_alone(world: World) -> N
     assert world.calls == [("b", 1)]
     other.release("a")
     assert (await world.settle(A)).accepted
+
+
+async def test_a_run_shows_that_it_is_alive_as_long_as_a_call_is_live(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "HEARTBEAT_SECONDS", 0)
+    world.held["a", 1] = asyncio.Event()
+    running = asyncio.create_task(world.run(A))
+    await within(world.went_live["a", 1].wait())
+    lock = world.run_directory.locks_path / "a.lock"
+
+    os.utime(lock, (0, 0))
+    await until(lambda: lock.stat().st_mtime > 0)
+
+    world.held["a", 1].set()
+    await within(running)
 
 
 class _Stop(BaseException):

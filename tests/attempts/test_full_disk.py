@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import shutil
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from orchestrator_assets.attempts.events import AttemptEvent
 from orchestrator_assets.attempts.outcomes import TaskOutcome
 from orchestrator_assets.errors import StorageError
 from orchestrator_assets.store import runs
-from orchestrator_assets.store.disk import raise_if_storage
+from orchestrator_assets.store.disk import KEPT_FREE_BYTES, raise_if_storage
 from orchestrator_assets.store.journal import Journal
 
 A = task("a")
@@ -52,6 +53,21 @@ async def test_a_call_that_cannot_be_recorded_is_not_placed_and_ends_the_run(
     assert world.most_live == 0
     assert len(world.calls) <= 4
     assert not list(world.run_directory.locks_path.glob("*.lock"))
+
+
+async def test_a_call_that_may_find_the_disk_full_before_it_ends_is_not_placed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.scripts["a"] = [HANGUP]
+    room = [KEPT_FREE_BYTES, KEPT_FREE_BYTES - 1]
+    usage = shutil.disk_usage(world.root.parent)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=room.pop(0)))
+
+    with pytest.raises(StorageError, match=r"only 64 MB are free at .*; make room"):
+        await world.run(A)
+
+    assert world.calls == [("a", 1)]
+    assert world.record_directories() == ["a_failed_attempt_1"]
 
 
 async def test_live_calls_end_and_are_kept_and_judged_by_the_next_run(

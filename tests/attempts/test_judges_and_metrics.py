@@ -7,6 +7,7 @@ import asyncio
 from scripted_world import BAD_CALLER, GOOD, HANGUP, TIMEOUT, World, task, until
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
+from orchestrator_assets.attempts.protocols import JudgeRetries
 from orchestrator_assets.errors import SpeechEngineError
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.scores import merge_scores
@@ -73,6 +74,38 @@ async def test_a_judge_without_its_speech_engine_leaves_the_call_unjudged(world:
 
     assert outcome.attempts[0].outcome is Outcome.UNJUDGED
     assert world.calls == [("a", 1)]
+
+
+async def test_a_judge_that_takes_too_long_is_asked_again_and_the_call_not_repeated(
+    world: World,
+) -> None:
+    world.held_judging["a"] = asyncio.Event()
+    impatient = JudgeRetries(timeout_seconds=0, tries=2)
+
+    async with asyncio.timeout(5):
+        unjudged = await world.settle(A, judge_retries=impatient)
+
+    assert len(world.judged) == 2
+    assert [(each.outcome, each.cause) for each in unjudged.attempts] == [
+        (Outcome.UNJUDGED, Cause.JUDGE)
+    ]
+    assert unjudged.attempts[0].reason == "no answer from the judge within 0 s"
+    world.held_judging["a"].set()
+    assert (await world.settle(A)).accepted
+    assert world.calls == [("a", 1)]
+
+
+async def test_no_judge_spends_its_time_in_a_queue(world: World) -> None:
+    world.held_judging = {"a": asyncio.Event(), "b": asyncio.Event()}
+    running = asyncio.create_task(world.run(A, B, judge_retries=JudgeRetries(at_once=1)))
+    await until(lambda: ("ended", 1) in world.history(A) and ("ended", 1) in world.history(B))
+    await until(lambda: bool(world.judged))
+    await asyncio.sleep(0.02)
+
+    assert len(world.judged) == 1
+    for event in world.held_judging.values():
+        event.set()
+    assert all(outcome.accepted for outcome in await running)
 
 
 async def test_an_unfinished_call_needs_no_answer_from_the_judge(world: World) -> None:

@@ -65,6 +65,18 @@ async def test_with_zero_no_timeout_is_accepted_and_none_is_judged_beyond_the_ga
     assert not any(bypassed for _, _, bypassed in world.judged)
 
 
+async def test_with_zero_a_timeout_that_was_found_well_played_before_is_not_accepted_either(
+    world: World,
+) -> None:
+    world.scripts["a"] = [TIMEOUT, HANGUP]
+    await world.settle(A, time_limited=2, max_attempts=1)
+
+    outcome = await world.settle(A, time_limited=0, max_attempts=1)
+
+    assert not outcome.accepted
+    assert world.record_directories() == ["a_failed_attempt_1", "a_failed_attempt_2"]
+
+
 async def test_with_zero_other_failures_are_retried_as_ever(world: World) -> None:
     world.scripts["a"] = [HANGUP, TIMEOUT, GOOD]
 

@@ -7,18 +7,22 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
+from file_writes import files_written_below, written_in_place
 from placed_calls import SHORT_SCRIPT, WAV_FILES, Engines, demo_agent, place, read_lines
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 from orchestrator_assets.call.agent_process import AgentAddress
 from orchestrator_assets.call.conversation import ConversationResult, EndReason
 from orchestrator_assets.call.transports import twilio
-from orchestrator_assets.errors import SpeechEngineError
+from orchestrator_assets.call.worker_messages import portable
+from orchestrator_assets.errors import ProviderBusyError, SpeechEngineError
 from orchestrator_assets.evaluation import ClockKind
 
 
@@ -74,6 +78,17 @@ async def test_a_call_leaves_all_its_files_on_one_time_line(
     report = json.loads((tmp_path / "final_scenario_db.json").read_text(encoding="utf-8"))
     assert report == json.loads((tmp_path / "initial_scenario_db.json").read_text(encoding="utf-8"))
     assert "the call ended by goodbye" in (tmp_path / "logs.log").read_text(encoding="utf-8")
+
+
+async def test_only_what_grows_during_the_call_is_written_in_place(
+    engines: Engines, tmp_path: Path
+) -> None:
+    with files_written_below(tmp_path) as written:
+        async with demo_agent(engines) as address:
+            await place(address, engines, tmp_path)
+
+    assert (tmp_path / "result.json").exists()
+    assert written_in_place(written) == {*WAV_FILES, "user_simulator_events.jsonl", "logs.log"}
 
 
 async def test_turns_are_audible_where_the_transcript_says(
@@ -169,6 +184,25 @@ async def test_an_agent_that_can_not_be_reached_is_a_result_with_all_files(
     events = read_lines(tmp_path / "user_simulator_events.jsonl")
     assert events[-1]["data"]["details"]["reason"] == "transport_error"
     assert all((tmp_path / name).exists() for name in WAV_FILES)
+
+
+async def test_a_busy_agent_was_not_called_and_says_when_to_call_it(
+    engines: Engines, tmp_path: Path
+) -> None:
+    def refuse(connection: ServerConnection, request: Request) -> Response:
+        response = connection.respond(HTTPStatus.TOO_MANY_REQUESTS, "later")
+        response.headers["Retry-After"] = "7"
+        return response
+
+    async with serve(lambda _: asyncio.sleep(0), "127.0.0.1", 0, process_request=refuse) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        with pytest.raises(ProviderBusyError, match=r"is busy \(HTTP 429\)") as busy:
+            await place(AgentAddress(f"ws://127.0.0.1:{port}/media"), engines, tmp_path)
+
+    from_the_worker = portable(busy.value)
+    assert isinstance(from_the_worker, ProviderBusyError)
+    assert from_the_worker.retry_after_seconds == 7
+    assert not (tmp_path / "result.json").exists()
 
 
 async def test_secrets_in_the_agents_url_are_in_no_file_of_the_call(

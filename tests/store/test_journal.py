@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,22 @@ def test_lone_surrogates_do_not_stop_an_entry(journal: Journal) -> None:
     journal.append({"error": "bad \ud800 text"})
 
     assert journal.read() == [{"error": "bad \ufffd text"}]
+
+
+def test_an_entry_is_on_disk_before_append_returns_and_a_new_file_by_its_name(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[Path] = []
+    fsync = os.fsync
+
+    def note_fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").resolve())
+        fsync(descriptor)
+
+    journal.path.parent.mkdir()
+    monkeypatch.setattr(os, "fsync", note_fsync)
+
+    journal.append({"attempt": 1})
+    journal.append({"attempt": 2})
+
+    assert synced == [journal.path, journal.path.parent, journal.path]

@@ -23,15 +23,19 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.call.frames import WIRE_SAMPLE_RATE_HZ
-from orchestrator_assets.errors import TransportError
+from orchestrator_assets.errors import ProviderBusyError, TransportError
 from orchestrator_assets.redaction import redacted_url
 
 TICK_PREFIX = "tick-"
 LOCKSTEP_PARAMETER = "lockstep"
+BUSY_STATUSES = frozenset({429, 503})
+"""HTTP statuses by which a server that is there asks to be tried again later (RFC 9110, 6585)."""
+
 _OPEN_TIMEOUT_SECONDS = 10.0
 _CLOSE_TIMEOUT_SECONDS = 2.0
 # An agent in another process may be busy with other calls when ours starts.
@@ -213,7 +217,8 @@ def _closure(connection: ClientConnection) -> tuple[EndReason, str]:
 async def open_twilio_stream(url: str, listener: StreamListener) -> AsyncIterator[TwilioStream]:
     """Connect to the agent and receive its messages until the block is left.
 
-    Raises TransportError when no connection can be made.
+    Raises TransportError when no connection can be made, ProviderBusyError when the agent's server
+    asks to be called later.
     """
     try:
         connection = await connect(
@@ -225,6 +230,9 @@ async def open_twilio_stream(url: str, listener: StreamListener) -> AsyncIterato
             user_agent_header="orchestrator_assets",
         )
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
+        if isinstance(error, InvalidStatus) and error.response.status_code in BUSY_STATUSES:
+            message = f"{redacted_url(url)} is busy (HTTP {error.response.status_code})"
+            raise ProviderBusyError(message, _retry_after(error.response.headers)) from error
         raise TransportError(f"no connection to {redacted_url(url)}: {error}") from error
     stream = TwilioStream(connection, listener)
     receiving = asyncio.create_task(stream.receive())
@@ -234,3 +242,9 @@ async def open_twilio_stream(url: str, listener: StreamListener) -> AsyncIterato
         receiving.cancel()
         await asyncio.gather(receiving, return_exceptions=True)
         await connection.close()
+
+
+def _retry_after(headers: Headers) -> float | None:
+    """Return the seconds to wait that a server names; one that names a date is not listened to."""
+    values = headers.get_all("Retry-After")
+    return float(values[0]) if values and values[0].isdecimal() else None

@@ -145,6 +145,30 @@ def test_a_misspoken_turn_sounds_different_and_means_the_same(
     assert len(wrong.frames) < len(right.frames)
 
 
+class OneToneEngine:
+    """Says everything in the same tone, and remembers in which voice."""
+
+    def __init__(self) -> None:
+        self.seeds: list[int] = []
+
+    def synthesize(self, text: str, voice: Voice, sample_rate_hz: int) -> Samples:
+        self.seeds.append(voice.seed)
+        return np.full(sample_rate_hz // 50, 1_000, dtype=np.int16)
+
+
+def test_every_attempt_is_spoken_with_a_seed_of_its_own() -> None:
+    record = Record.model_validate({"id": "a", "turns": ["Hello."]})
+    seeds = []
+    for attempt in (1, 2, 3, 2):
+        engine = OneToneEngine()
+        prepare_turns(record, attempt, Caller(), engine)
+        [seed] = set(engine.seeds)
+        seeds.append(seed)
+
+    assert len(set(seeds)) == 3
+    assert seeds[3] == seeds[1]
+
+
 def test_a_skipped_turn_is_left_out(text_to_speech: TextToSpeech) -> None:
     record = Record.model_validate(
         {"id": "a", "turns": ["One.", "Two."], "caller_faults": [{"kind": "skip_turn", "turn": 0}]}
