@@ -29,6 +29,7 @@ _OWN_VERSIONS = {
     TaskAsset.AUDIO: "1",
     TaskAsset.RECORD_SUMMARY: "1",
 }
+SUMMARY_VERSION = "1"
 _NOT_COMPUTED = "none"
 _DIGITS = 16
 
@@ -58,10 +59,30 @@ def version_tags(evaluation: Evaluation, asset: TaskAsset, outcome: TaskOutcome)
         _DATA_VERSION_TAG: _data_version(asset, outcome),
     }
     for upstream in UPSTREAM[asset]:
-        name = task_asset_key(evaluation.name, upstream).to_user_string()
-        tags[f"{_INPUT_VERSION_TAG}/{name}"] = _data_version(upstream, outcome)
-        tags[f"{_INPUT_POINTER_TAG}/{name}"] = _NO_POINTER
+        tags |= _input_tags(evaluation, upstream, _data_version(upstream, outcome))
     return tags
+
+
+def summary_version_tags(evaluation: Evaluation, summary: str) -> dict[str, str]:
+    """Return the tags of the evaluation's summary, whose text is `summary`.
+
+    It is written anew by every run, so no partition makes it stale: one that failed, and so was
+    never materialised, would for ever.
+    """
+    digest = _digest(summary)
+    return {
+        _CODE_VERSION_TAG: SUMMARY_VERSION,
+        _DATA_VERSION_TAG: digest,
+        **_input_tags(evaluation, TaskAsset.RECORD_SUMMARY, digest),
+    }
+
+
+def _input_tags(evaluation: Evaluation, upstream: TaskAsset, version: str) -> dict[str, str]:
+    name = task_asset_key(evaluation.name, upstream).to_user_string()
+    return {
+        f"{_INPUT_VERSION_TAG}/{name}": version,
+        f"{_INPUT_POINTER_TAG}/{name}": _NO_POINTER,
+    }
 
 
 def _current_versions(evaluation: Evaluation, asset: TaskAsset) -> dict[str, str]:
@@ -105,6 +126,10 @@ def _data_version(asset: TaskAsset, outcome: TaskOutcome) -> str:
     held = TaskAsset.METRICS if asset is TaskAsset.RECORD_SUMMARY else asset
     scores = {name: score.model_dump(mode="json") for name, score in _scores(held, outcome).items()}
     text = json.dumps([attempt, scores], ensure_ascii=False, sort_keys=True)
+    return _digest(text)
+
+
+def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 

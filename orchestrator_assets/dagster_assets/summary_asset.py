@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import dagster as dg
 
+from orchestrator_assets.dagster_assets.code_versions import (
+    SUMMARY_VERSION,
+    summary_version_tags,
+)
 from orchestrator_assets.dagster_assets.keys import (
     TaskAsset,
     evaluation_summary_key,
@@ -20,6 +24,7 @@ from orchestrator_assets.dagster_assets.summary_metadata import (
 )
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_run import write_evaluation_summaries
+from orchestrator_assets.store.run_directory import RunDirectory
 
 SUCCESS_RATE_CHECK = "success_rate"
 
@@ -44,6 +49,7 @@ def build_summary_asset(evaluation: Evaluation) -> dg.AssetsDefinition:
         key=key,
         deps=[task_asset_key(evaluation.name, TaskAsset.RECORD_SUMMARY)],
         group_name=evaluation.name,
+        code_version=SUMMARY_VERSION,
         kinds={"python", "json", *evaluation.dagster.kinds},
         owners=list(evaluation.dagster.owners),
         tags=evaluation.dagster.tags,
@@ -71,8 +77,18 @@ def build_summary_asset(evaluation: Evaluation) -> dg.AssetsDefinition:
 def evaluation_summary_event(evaluation: Evaluation) -> dg.AssetMaterialization:
     """Return the materialisation of the summary as it lies on disk."""
     return dg.AssetMaterialization(
-        evaluation_summary_key(evaluation.name), metadata=summary_metadata(evaluation)
+        evaluation_summary_key(evaluation.name),
+        metadata=summary_metadata(evaluation),
+        tags=_version_tags(evaluation),
     )
+
+
+def _version_tags(evaluation: Evaluation) -> dict[str, str]:
+    path = RunDirectory(evaluation.run_directory).evaluation_summary_path
+    try:
+        return summary_version_tags(evaluation, path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # The metadata says that it can't be read.
 
 
 def success_rate_checks(evaluation: Evaluation) -> list[dg.AssetCheckEvaluation]:

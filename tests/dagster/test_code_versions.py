@@ -8,11 +8,15 @@ import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._core.loader import LoadingContextForTest
 from dagster_workbench import Workbench
-from evaluation_fakes import FakeCalls
+from evaluation_fakes import Attempt, FakeCalls
 
 from orchestrator_assets.dagster_assets.code_versions import code_version, version_tags
 from orchestrator_assets.dagster_assets.jobs import EvaluationJob
-from orchestrator_assets.dagster_assets.keys import TaskAsset, task_asset_key
+from orchestrator_assets.dagster_assets.keys import (
+    TaskAsset,
+    evaluation_summary_key,
+    task_asset_key,
+)
 from orchestrator_assets.dagster_assets.on_disk import accepted_on_disk
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.metrics.task_completion import TaskCompletion
@@ -21,14 +25,19 @@ from orchestrator_assets.validation import speech_fidelity
 KEY = "record_0"
 
 
-def stale(workbench: Workbench) -> dict[TaskAsset, list[str]]:
-    """Return what a webserver that loads the code as it is now says of a task's assets."""
+def resolver_of(workbench: Workbench) -> CachingStaleStatusResolver:
+    """Return what a webserver asks that loads the code as it is now."""
     now = Workbench(workbench.instance, workbench.evaluation, FakeCalls().create_run)
-    resolver = CachingStaleStatusResolver(
+    return CachingStaleStatusResolver(
         instance=now.instance,
         asset_graph=now.definitions.resolve_asset_graph(),
         loading_context=LoadingContextForTest(now.instance),
     )
+
+
+def stale(workbench: Workbench) -> dict[TaskAsset, list[str]]:
+    """Return what a webserver says of a task's assets."""
+    resolver = resolver_of(workbench)
     statuses = {}
     for asset in TaskAsset:
         key = task_asset_key("trial_run", asset)
@@ -52,6 +61,15 @@ def test_the_versions_are_those_of_the_metrics_and_the_judges(evaluation: Evalua
         "conversation_valid_end 1, user_behavioral_fidelity 1, user_speech_fidelity 1"
     )
     assert code_version(evaluation.model_copy(update={"metrics": ()}), TaskAsset.METRICS) == "none"
+
+
+def test_a_task_that_failed_does_not_make_the_summary_stale(
+    workbench: Workbench, calls: FakeCalls
+) -> None:
+    calls.plans[KEY] = [Attempt.MISSPOKEN]
+    assert not workbench.materialize().success
+    summary = evaluation_summary_key("trial_run")
+    assert resolver_of(workbench).get_status(summary) is StaleStatus.FRESH
 
 
 def test_a_changed_metric_makes_the_metrics_stale_until_they_are_computed_again(
