@@ -178,7 +178,13 @@ class Evaluation(_Strict):
         default=10,
         ge=1,
         le=100,
-        description="Live calls a worker process holds; there are as many workers as that takes.",
+        description="Live calls that one worker process holds at most.",
+    )
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        le=1_000,
+        description="Worker processes the calls are spread over; as many as they need if absent.",
     )
     validation: Validation = Validation()
     metrics: tuple[str, ...] = ("task_completion", "response_latency")
@@ -190,6 +196,16 @@ class Evaluation(_Strict):
     )
     output_dir: Path = Field(default=Path("runs"), description="Relative to the working directory.")
     dagster: DagsterSettings = DagsterSettings()
+
+    @model_validator(mode="after")
+    def _workers_hold_all_calls(self) -> Self:
+        calls, per_worker = self.max_concurrent_conversations, self.calls_per_worker
+        if self.workers is not None and self.workers * per_worker < calls:
+            raise ValueError(
+                f"`workers` {self.workers} times `calls_per_worker` {per_worker} is less than "
+                f"`max_concurrent_conversations` {calls}; raise one of them or lower that"
+            )
+        return self
 
     @property
     def run_directory(self) -> Path:

@@ -79,6 +79,13 @@ def test_a_port_placeholder_needs_a_command_to_give_the_port_to(folder: Path) ->
         load_evaluation(write(folder, agent={"url": "ws://127.0.0.1:{port}/media"}))
 
 
+def test_too_few_workers_for_the_calls_are_refused(folder: Path) -> None:
+    settings = {"max_concurrent_conversations": 25, "calls_per_worker": 10}
+    assert load_evaluation(write(folder, **settings, workers=3)).workers == 3
+    with pytest.raises(ConfigurationError, match="`workers` 2 times `calls_per_worker` 10 is less"):
+        load_evaluation(write(folder, **settings, workers=2))
+
+
 @pytest.mark.parametrize("text", ["", "[]", "a: ["])
 def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "evaluation.yaml"

@@ -54,12 +54,13 @@ class WorkerPool:
         limits: WorkerLimits | None = None,
         log_path: Path | None = None,
     ) -> None:
-        calls, per_worker = evaluation.max_concurrent_conversations, evaluation.calls_per_worker
+        calls = evaluation.max_concurrent_conversations
         self._evaluation = evaluation
         self._set_up = SetUp(evaluation, address, make_placer)
         self._limits = limits or WorkerLimits()
         self._log_path = log_path or evaluation.run_directory / WORKERS_LOG_FILE
-        self._max_workers = ceil(calls / per_worker)
+        self._max_workers = evaluation.workers or ceil(calls / evaluation.calls_per_worker)
+        self._share = ceil(calls / self._max_workers)
         self._quarantine = asyncio.Semaphore(_QUARANTINED_CALLS)
         self._workers: list[WorkerProcess] = []
         self._lone_workers: list[WorkerProcess] = []
@@ -133,9 +134,8 @@ class WorkerPool:
         self._workers = [worker for worker in self._workers if not worker.ended]
         usable = [worker for worker in self._workers if worker.accepting]
         worker = min(usable, key=lambda worker: worker.load, default=None)
-        per_worker = self._evaluation.calls_per_worker
-        if worker is None or (worker.load >= per_worker and len(usable) < self._max_workers):
-            worker = self._new_worker(live_calls=per_worker)
+        if worker is None or (worker.load >= self._share and len(usable) < self._max_workers):
+            worker = self._new_worker(live_calls=self._evaluation.calls_per_worker)
             self._workers.append(worker)
         return worker
 

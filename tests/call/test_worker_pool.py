@@ -106,7 +106,9 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def evaluation(folder: Path, *, concurrent: int, per_worker: int, limit: float) -> Evaluation:
+def evaluation(
+    folder: Path, *, concurrent: int, per_worker: int, workers: int | None, limit: float
+) -> Evaluation:
     return Evaluation(
         name="test",
         data_set=Path("unused"),
@@ -114,15 +116,23 @@ def evaluation(folder: Path, *, concurrent: int, per_worker: int, limit: float) 
         conversation_time_limit_seconds=limit,
         max_concurrent_conversations=concurrent,
         calls_per_worker=per_worker,
+        workers=workers,
         output_dir=folder,
     )
 
 
 @asynccontextmanager
 async def calls_to(
-    root: Path, *, concurrent: int = 4, per_worker: int = 10, limit: float = 3_600
+    root: Path,
+    *,
+    concurrent: int = 4,
+    per_worker: int = 10,
+    workers: int | None = None,
+    limit: float = 3_600,
 ) -> AsyncIterator[Calls]:
-    settings = evaluation(root, concurrent=concurrent, per_worker=per_worker, limit=limit)
+    settings = evaluation(
+        root, concurrent=concurrent, per_worker=per_worker, workers=workers, limit=limit
+    )
     async with WorkerPool(settings, AGENT, make_placer=FakeCalls, limits=LIMITS) as pool:
         yield Calls(pool, root)
 
@@ -155,9 +165,12 @@ async def test_waiting_for_a_slot_is_not_time_of_the_call(tmp_path: Path) -> Non
         assert (await ending(call)).completed
 
 
-async def test_calls_are_spread_over_as_many_workers_as_they_need(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("per_worker", "workers"), [(2, None), (10, 2)])
+async def test_calls_are_spread_over_the_workers_they_need_or_are_given(
+    tmp_path: Path, per_worker: int, workers: int | None
+) -> None:
     names = [f"ends {number}" for number in range(4)]
-    async with calls_to(tmp_path, concurrent=4, per_worker=2) as calls:
+    async with calls_to(tmp_path, concurrent=4, per_worker=per_worker, workers=workers) as calls:
         placed = [calls.start(name) for name in names]
         pids = [await calls.live(name) for name in names]
         assert sorted(pids.count(pid) for pid in set(pids)) == [2, 2]
@@ -395,7 +408,7 @@ async def test_a_worker_that_is_told_to_stop_hangs_up_and_blames_nobody(tmp_path
 
 
 async def test_a_worker_that_can_not_be_set_up_says_why(tmp_path: Path) -> None:
-    settings = evaluation(tmp_path, concurrent=1, per_worker=1, limit=1)
+    settings = evaluation(tmp_path, concurrent=1, per_worker=1, workers=None, limit=1)
     with pytest.raises(SpeechEngineError, match="no voice today"):
         async with WorkerPool(settings, AGENT, make_placer=worker_fakes.speechless):
             raise AssertionError("it was entered")
