@@ -108,10 +108,10 @@ class _Chosen(TypedDict, total=False):
 def _settle(evaluation: str | None, chosen: _Chosen, *, dry_run: bool, preflight: bool) -> NoReturn:
     with _exit_codes():
         if dry_run:
-            from orchestrator_assets.cli_plan import show_plan  # noqa: PLC0415
+            from orchestrator_assets.command_line.plan import show_plan  # noqa: PLC0415
 
             raise typer.Exit(show_plan(evaluation, **chosen))
-        from orchestrator_assets.cli_run import settle_tasks  # noqa: PLC0415
+        from orchestrator_assets.command_line.run import settle_tasks  # noqa: PLC0415
 
         raise typer.Exit(settle_tasks(evaluation, **chosen, preflight=preflight))
     raise AssertionError("every way out is an exit")
@@ -124,7 +124,7 @@ def status(
 ) -> None:
     """Say how the tasks of an evaluation stand, also while a run works on them."""
     with _exit_codes():
-        from orchestrator_assets.cli_status import show_status  # noqa: PLC0415
+        from orchestrator_assets.command_line.status import show_status  # noqa: PLC0415
 
         raise typer.Exit(show_status(evaluation, as_json=json))
 
@@ -152,7 +152,7 @@ def adopt(
 ) -> None:
     """Make an evaluation of a run of EVA's, whose files stay where they are."""
     with _exit_codes():
-        from orchestrator_assets.cli_adopt import adopt_run  # noqa: PLC0415
+        from orchestrator_assets.command_line.adopt import adopt_run  # noqa: PLC0415
 
         raise typer.Exit(
             adopt_run(
@@ -174,7 +174,7 @@ def ui(
 ) -> None:
     """Open Dagster's UI on the runs and assets of all evaluations there are."""
     with _exit_codes():
-        from orchestrator_assets.cli_ui import open_ui  # noqa: PLC0415
+        from orchestrator_assets.command_line.ui import open_ui  # noqa: PLC0415
 
         open_ui(evaluation, host=host, port=port)
 

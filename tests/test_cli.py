@@ -11,8 +11,8 @@ import pytest
 from evaluation_fakes import Attempt, FakeCalls, write_evaluation
 from typer.testing import CliRunner, Result
 
-from orchestrator_assets import cli_console, cli_run
 from orchestrator_assets.cli import app
+from orchestrator_assets.command_line import console, run
 from orchestrator_assets.dagster_assets.instance import HOME_VARIABLE
 from orchestrator_assets.evaluation_files import EVALUATIONS_VARIABLE
 from orchestrator_assets.evaluation_run import EvaluationRun
@@ -28,7 +28,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCalls:
         monkeypatch.setenv(variable, "")
         monkeypatch.delenv(variable)
     calls = FakeCalls()
-    monkeypatch.setattr(cli_run, "EvaluationRun", calls.create_run)
+    monkeypatch.setattr(run, "EvaluationRun", calls.create_run)
     return calls
 
 
@@ -181,11 +181,11 @@ def test_a_dry_rerun_names_the_failed_tasks_and_what_is_out_of_date(
     path.write_text(path.read_text()[:-1] + ', "conversation_time_limit_seconds": 9}')
 
     rerun = invoke("rerun", evaluation_file, "--dry-run")
-    run = invoke("run", evaluation_file, "--dry-run")
+    planned = invoke("run", evaluation_file, "--dry-run")
 
     assert rerun.output.startswith("trial_run: 1 task: call 1 (again)\n")
     assert "  second: call (attempt 2 validation_failed: " in rerun.output
-    assert "out of date: changed: conversation_time_limit_seconds (2)" in run.output
+    assert "out of date: changed: conversation_time_limit_seconds (2)" in planned.output
     assert calls.placed == []
 
 
@@ -227,7 +227,7 @@ def test_the_scores_stand_in_the_table_if_there_is_room(
     evaluation_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wide = invoke("run", evaluation_file).output
-    monkeypatch.setattr(cli_console, "PLAIN_WIDTH", 70)
+    monkeypatch.setattr(console, "PLAIN_WIDTH", 70)
     narrow = invoke("run", evaluation_file).output
 
     assert "completion |" in wide
@@ -314,7 +314,7 @@ def test_an_agent_that_does_not_start_ends_with_3_and_its_last_words(
 def test_nobody_is_called_where_the_preflight_finds_a_fault(
     tmp_path: Path, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_run, "EvaluationRun", EvaluationRun)
+    monkeypatch.setattr(run, "EvaluationRun", EvaluationRun)
     agent = {"url": "ws://127.0.0.1:1/media", "command": ["no_such_agent_program"]}
     path = write_evaluation(tmp_path, RECORD_IDS, agent=agent)
 

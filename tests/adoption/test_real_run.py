@@ -13,7 +13,7 @@ from eva_directories import content_of
 from orchestrator_assets.adoption import adopt
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.call.conversation_files import read_result, read_transcript
-from orchestrator_assets.cli_adopt import adopt_run
+from orchestrator_assets.command_line.adopt import adopt_run
 
 
 @pytest.fixture

@@ -25,10 +25,11 @@ EXIT_LIMIT_SECONDS = 60
 # Tasks are accepted at once, but for the second, whose call would never end by itself.
 PROGRAM = """
 from evaluation_fakes import Attempt, FakeCalls
-from orchestrator_assets import cli, cli_run
+from orchestrator_assets import cli
+from orchestrator_assets.command_line import run
 
 calls = FakeCalls({"second": [Attempt.ENDLESS]})
-cli_run.EvaluationRun = calls.create_run
+run.EvaluationRun = calls.create_run
 try:
     cli.main()
 finally:

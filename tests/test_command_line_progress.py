@@ -15,7 +15,7 @@ from orchestrator_assets.attempts.outcomes import (
     Outcome,
     TaskOutcome,
 )
-from orchestrator_assets.cli_progress import LiveProgress, PlainProgress, run_progress
+from orchestrator_assets.command_line.progress import LiveProgress, PlainProgress, run_progress
 from orchestrator_assets.records import Record, Task
 
 TASK = Task(Record(id="[refund] naïve"))

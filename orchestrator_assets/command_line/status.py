@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
-from orchestrator_assets.cli_console import make_console
-from orchestrator_assets.cli_report import counted
+from orchestrator_assets.command_line.console import make_console
+from orchestrator_assets.command_line.report import counted
 from orchestrator_assets.evaluation_files import find_evaluation
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.summary.status import (

@@ -10,7 +10,7 @@ from rich.console import Console
 from orchestrator_assets.adoption import Adoption, adopt
 from orchestrator_assets.adoption.adopting import DEFAULT_EVALUATIONS, DEFAULT_OUTPUT
 from orchestrator_assets.call.conversation import CLEAN_CALLER_AUDIO_FILE, EndReason
-from orchestrator_assets.cli_report import counted
+from orchestrator_assets.command_line.report import counted
 
 _PLAIN_WIDTH = 120
 

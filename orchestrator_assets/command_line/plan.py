@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 
 from rich.console import Console
 
-from orchestrator_assets.cli_choice import Choice, choose
-from orchestrator_assets.cli_console import make_console
-from orchestrator_assets.cli_report import counted
+from orchestrator_assets.command_line.choice import Choice, choose
+from orchestrator_assets.command_line.console import make_console
+from orchestrator_assets.command_line.report import counted
 from orchestrator_assets.plan import Plan, Step, TaskPlan, plan
 
 _SHOWN_REASONS = 5

@@ -14,11 +14,11 @@ from rich.console import Console
 
 from orchestrator_assets.attempts.protocols import AttemptListener, AttemptMode
 from orchestrator_assets.cli import ExitCode, exit_code_of
-from orchestrator_assets.cli_choice import Choice, choose
-from orchestrator_assets.cli_console import PLAIN_WIDTH, make_console
-from orchestrator_assets.cli_plan import print_plan
-from orchestrator_assets.cli_progress import run_progress
-from orchestrator_assets.cli_report import print_outcomes
+from orchestrator_assets.command_line.choice import Choice, choose
+from orchestrator_assets.command_line.console import PLAIN_WIDTH, make_console
+from orchestrator_assets.command_line.plan import print_plan
+from orchestrator_assets.command_line.progress import run_progress
+from orchestrator_assets.command_line.report import print_outcomes
 from orchestrator_assets.dagster_assets import build_evaluation_definitions
 from orchestrator_assets.dagster_assets.instance import prepare_dagster_home
 from orchestrator_assets.dagster_assets.launch import Launcher

@@ -14,7 +14,7 @@ from orchestrator_assets.attempts.outcomes import (
     Outcome,
     TaskOutcome,
 )
-from orchestrator_assets.cli_report import print_outcomes
+from orchestrator_assets.command_line.report import print_outcomes
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.records import Record, Task
 
