@@ -153,6 +153,10 @@ class DagsterStack:
         identifier: str = launched["backfillId"]
         return identifier
 
+    def cancel_backfill(self, backfill_id: str) -> None:
+        canceled = self.query(_CANCEL_BACKFILL, id=backfill_id)["cancelPartitionBackfill"]
+        assert canceled["__typename"] == "CancelBackfillSuccess", canceled
+
     def backfill_runs(self, backfill_id: str) -> list[str]:
         """Wait until a backfill has ended, and return the statuses of its runs."""
 
@@ -296,6 +300,15 @@ mutation ($parameters: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $parameters) {
     __typename
     ... on LaunchBackfillSuccess { backfillId }
+    ... on PythonError { message }
+  }
+}
+"""
+_CANCEL_BACKFILL = """
+mutation ($id: String!) {
+  cancelPartitionBackfill(backfillId: $id) {
+    __typename
+    ... on UnauthorizedError { message }
     ... on PythonError { message }
   }
 }

@@ -16,6 +16,7 @@ PLANNED_RECORDS = [f"record_{number}" for number in range(10)]
 REAL_RECORDS = ["first", "second", "slow", "hangs_up"]
 """The last one's caller hangs up before it has said what it wants; `slow` can be held."""
 
+_PLANNED = ("planned_reruns", "planned_backfills", "planned_cancellation", "planned_new_records")
 _TURNS = [
     "Hello, can you tell me when my appointment is?",
     "My booking code is M3RW9.",
@@ -26,7 +27,7 @@ _TURNS = [
 def write_evaluations(folder: Path) -> None:
     """Write what the code server is to load."""
     folder.mkdir(parents=True)
-    for name in ("planned_reruns", "planned_backfills", "planned_new_records"):
+    for name in _PLANNED:
         write_evaluation(folder, PLANNED_RECORDS, name=name, max_attempts=1)
         plan_calls(folder, name)
     for name in ("canceled", "killed", "shown"):

@@ -51,6 +51,30 @@ def test_partitions_turn_as_tasks_settle_and_failed_ones_are_backfilled_in_range
     assert sorted(planned_calls(folder, name)[placed_before:]) == sorted(failing)
 
 
+def test_a_cancelled_backfill_hangs_up_keeps_what_is_finished_and_can_be_made_up_for(
+    stack: DagsterStack,
+) -> None:
+    name, folder, held = "planned_cancellation", stack.evaluations, "record_4"
+    stack.wait_until_registered(name, PLANNED_RECORDS)
+    plan_calls(folder, name, held=[held])
+    backfill = stack.backfill(name, PLANNED_RECORDS)
+    wait_for(
+        "all tasks but the one whose call goes on are materialised",
+        lambda: stack.partitions(name, TaskAsset.RECORD_SUMMARY)[0] == but(held),
+    )
+
+    stack.cancel_backfill(backfill)
+    assert stack.backfill_runs(backfill) == ["CANCELED"]
+    assert planned_calls(folder, name, "hung up") == [held]
+    assert stack.all_partitions(name) == (but(held), [])
+
+    plan_calls(folder, name)
+    assert stack.backfill_runs(stack.backfill(name, [held])) == ["SUCCESS"]
+    assert stack.all_partitions(name) == (PLANNED_RECORDS, [])
+    placed = planned_calls(folder, name)
+    assert [placed.count(record) for record in but(held)] == [1] * len(but(held))
+
+
 def test_the_job_reruns_scattered_failures_in_one_run(stack: DagsterStack) -> None:
     name, folder = "planned_reruns", stack.evaluations
     stack.wait_until_registered(name, PLANNED_RECORDS)
