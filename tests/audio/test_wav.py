@@ -47,8 +47,10 @@ def test_a_file_without_samples_is_a_valid_empty_file(tmp_path: Path) -> None:
 
 def test_closing_twice_is_harmless(tmp_path: Path) -> None:
     writer = WavWriter(tmp_path / "call.wav", 8000)
+    writer.append(SOUND)
     writer.close()
     writer.close()
+    assert np.array_equal(read_wav(tmp_path / "call.wav")[0], SOUND)
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:

@@ -165,7 +165,8 @@ def test_a_record_summary_is_one_line(outcome: TaskOutcome) -> None:
 
 def test_everything_can_be_stored_by_dagster(outcome: TaskOutcome) -> None:
     for asset in TaskAsset:
-        dg.serialize_value(dg.AssetMaterialization("any", metadata=task_metadata(asset, outcome)))
+        event = dg.AssetMaterialization("any", metadata=task_metadata(asset, outcome))
+        assert dg.deserialize_value(dg.serialize_value(event)) == event
 
 
 def test_a_failure_without_attempts_says_what_went_wrong() -> None:

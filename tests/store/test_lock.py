@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator_assets.errors import RunDirectoryError
-from orchestrator_assets.store.lock import STALE_AFTER_SECONDS, TaskLocks
+from orchestrator_assets.store.lock import STALE_AFTER_SECONDS, TaskLocks, read_holder
 
 
 def leave_lock(directory: Path, **changes: object) -> Path:
@@ -22,6 +22,12 @@ def leave_lock(directory: Path, **changes: object) -> Path:
     path = directory / "a.lock"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
     return path
+
+
+def holder(directory: Path, key: str) -> str:
+    found = read_holder(directory / f"{key}.lock")
+    assert found is not None
+    return str(found["run_id"])
 
 
 def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
@@ -36,6 +42,8 @@ def test_tasks_are_locked_one_by_one(tmp_path: Path) -> None:
 
     TaskLocks(tmp_path, "second").acquire("b:trial_0")
 
+    assert [holder(tmp_path, key) for key in ("a", "b:trial_0")] == ["first", "second"]
+
 
 def test_a_released_lock_is_free(tmp_path: Path) -> None:
     first = TaskLocks(tmp_path, "first")
@@ -43,6 +51,8 @@ def test_a_released_lock_is_free(tmp_path: Path) -> None:
     first.release("a")
 
     TaskLocks(tmp_path, "second").acquire("a")
+
+    assert holder(tmp_path, "a") == "second"
 
 
 def test_releasing_what_is_not_held_leaves_the_holder_alone(tmp_path: Path) -> None:
@@ -78,6 +88,8 @@ def test_a_process_number_that_went_to_another_process_is_not_the_holder(tmp_pat
 
     TaskLocks(tmp_path, "next").acquire("a")
 
+    assert holder(tmp_path, "a") == "next"
+
 
 def test_a_holder_on_another_host_lives_as_long_as_its_heartbeat(tmp_path: Path) -> None:
     path = leave_lock(tmp_path, host="elsewhere")
@@ -104,6 +116,8 @@ def test_a_torn_lock_belongs_to_nobody(tmp_path: Path) -> None:
     (tmp_path / "a.lock").write_text('{"host": "he')
 
     TaskLocks(tmp_path, "next").acquire("a")
+
+    assert holder(tmp_path, "a") == "next"
 
 
 def test_of_many_at_once_only_one_gets_a_dead_holders_lock(tmp_path: Path) -> None:
