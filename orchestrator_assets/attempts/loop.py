@@ -110,10 +110,15 @@ async def run_attempts(
             yield outcome
         await work
     finally:
-        work.cancel()
-        await asyncio.wait({work})
-        if not work.cancelled() and (error := work.exception()) is not None:
-            logger.debug("the attempts ended by an error", exc_info=error)
+        await _stop(work)
+
+
+async def _stop(work: asyncio.Task[None]) -> None:
+    """Cancel the work if it is still going, and wait for its end. What it raised is logged."""
+    work.cancel()
+    await asyncio.wait({work})
+    if not work.cancelled() and (error := work.exception()) is not None:
+        logger.debug("the attempts ended by an error", exc_info=error)
 
 
 def _distinct(tasks: Iterable[Task]) -> list[Task]:

@@ -62,6 +62,7 @@ class _Session:
         self._run: EvaluationRun | None = None
 
     def run(self) -> ExitCode:
+        """Show the plan, execute the run while showing its progress, and report how it ended."""
         _end_like_an_interrupt(signal.SIGINT, signal.SIGTERM)
         choice = self._choice
         print_plan(make_console(), choice, plan(choice.evaluation, choice.tasks, choice.mode))

@@ -250,7 +250,8 @@ async def test_a_run_shows_that_it_is_alive_as_long_as_a_call_is_live(
     await until(lambda: lock.stat().st_mtime > 0)
 
     world.held["a", 1].set()
-    await within(running)
+    (outcome,) = await within(running)
+    assert outcome.accepted
 
 
 class _Stop(BaseException):
