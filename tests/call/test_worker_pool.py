@@ -133,8 +133,19 @@ async def calls_to(
     settings = evaluation(
         root, concurrent=concurrent, per_worker=per_worker, workers=workers, limit=limit
     )
-    async with WorkerPool(settings, AGENT, make_placer=FakeCalls, limits=LIMITS) as pool:
-        yield Calls(pool, root)
+    # A pool that leaves a stuck worker alone waits for it for ever: then the test is to fail.
+    rescue = asyncio.get_running_loop().call_later(1.5 * PATIENCE_SECONDS, kill_children)
+    try:
+        async with WorkerPool(settings, AGENT, make_placer=FakeCalls, limits=LIMITS) as pool:
+            yield Calls(pool, root)
+    finally:
+        rescue.cancel()
+
+
+def kill_children() -> None:
+    for children in Path("/proc/self/task").glob("*/children"):
+        for pid in children.read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def worker_log(root: Path) -> str:
