@@ -23,6 +23,8 @@ from orchestrator_assets.dagster_settings import DagsterSettings
 from orchestrator_assets.data_source import DataSource, as_data_source, read_source, shown_source
 from orchestrator_assets.errors import ConfigurationError, Fault
 from orchestrator_assets.fingerprints import fingerprint_of
+from orchestrator_assets.judges.settings import JudgeSettings
+from orchestrator_assets.metrics.composites import Composite
 from orchestrator_assets.metrics.registry import metric_names
 from orchestrator_assets.records import Record, Task, parse_records, tasks_of
 
@@ -112,15 +114,32 @@ class Caller(_Strict):
     )
 
 
-class SpeechFidelityThresholds(_Strict):
-    """Space-free character error rates that bound the ratings of a caller turn.
+class SpeechJudge(StrEnum):
+    """Who listens to the caller."""
 
-    Up to `rating_3` the turn is rated 3 (as meant), up to `rating_2` it is rated 2, above it 1.
-    A turn of which a code, number, date, time or amount was not heard is rated 1 in any case.
+    RECOGNISER = "recogniser"
+    """The local speech-to-text."""
+    AUDIO_JUDGE = "audio_judge"
+    """The language model of the evaluation's `audio_judge`."""
+
+
+class SpeechFidelityThresholds(_Strict):
+    """What bounds the ratings of a caller turn, and who rates.
+
+    Up to the space-free character error rate `rating_3` the turn is rated 3 (as meant), up to
+    `rating_2` it is rated 2, above it 1. A turn of which a code, number, date, time or amount was
+    not heard is rated 1 in any case, and so is one that is too quiet or clipped.
     """
 
+    judged_by: SpeechJudge = SpeechJudge.RECOGNISER
     rating_3: float = Field(default=0.03, ge=0, le=1)
     rating_2: float = Field(default=0.05, ge=0, le=1)
+    quietest_dbfs: float = Field(
+        default=-45.0, le=0, description="Speech level below which a turn is rated 1."
+    )
+    most_clipped: float = Field(
+        default=0.01, ge=0, le=1, description="Share of clipped samples above which it is."
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -188,6 +207,22 @@ class Evaluation(_Strict):
     )
     validation: Validation = Validation()
     metrics: tuple[str, ...] = ("task_completion", "response_latency")
+    composites: dict[str, Composite] = Field(
+        default_factory=dict, description="Scores made of other scores, by name."
+    )
+    pass_thresholds: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        description=(
+            "Normalised score from which a trial has passed, by metric or composite, instead of "
+            "the metric's own."
+        ),
+    )
+    judge: JudgeSettings | None = Field(
+        default=None, description="The language model that reads and judges."
+    )
+    audio_judge: JudgeSettings | None = Field(
+        default=None, description="The language model that listens and judges."
+    )
     success_rate_threshold: float | None = Field(
         default=None,
         ge=0,

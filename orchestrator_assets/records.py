@@ -67,6 +67,9 @@ class CallerFaultKind(StrEnum):
     MISSPEAK = "misspeak"
     SKIP_TURN = "skip_turn"
     HANG_UP_EARLY = "hang_up_early"
+    GARBLE = "garble"
+    TOO_QUIET = "too_quiet"
+    CLIP = "clip"
 
 
 class CallerFault(_Strict):

@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator_assets.call.conversation import FINAL_STATE_FILE, INITIAL_STATE_FILE
+from orchestrator_assets.errors import ConversationFileError
 from orchestrator_assets.redaction import redacted_url
 from orchestrator_assets.store.atomic import write_json
 
@@ -23,11 +24,20 @@ logger = logging.getLogger(__name__)
 
 
 class ToolCall(BaseModel):
-    """A tool the agent used during the call."""
+    """A tool the agent used during the call. What else the agent says of it is kept."""
 
     model_config = ConfigDict(extra="allow")
 
     name: str
+
+
+class Tool(BaseModel):
+    """A tool the agent has. `parameters` is the JSON Schema of its arguments."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    parameters: dict[str, Any] | None = None
 
 
 class CallReport(BaseModel):
@@ -37,7 +47,10 @@ class CallReport(BaseModel):
 
     initial_state: dict[str, Any] | None = None
     final_state: dict[str, Any] | None = None
-    tool_calls: list[ToolCall] = []
+    tool_calls: list[ToolCall] | None = None
+    tools: list[Tool] | None = None
+    agent_texts: list[str] | None = None
+    """What the agent meant to say, an utterance each, in order."""
 
 
 async def fetch_call_report(url: str) -> CallReport | None:
@@ -67,3 +80,17 @@ def write_call_report(directory: Path, report: CallReport) -> None:
         write_json(directory / INITIAL_STATE_FILE, report.initial_state)
     if report.final_state is not None:
         write_json(directory / FINAL_STATE_FILE, report.final_state)
+
+
+def read_call_report(directory: Path) -> CallReport | None:
+    """Return the report that was kept, or None where there was none.
+
+    Raises ConversationFileError for a damaged file.
+    """
+    path = directory / CALL_REPORT_FILE
+    try:
+        return CallReport.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise ConversationFileError(path, f"can't be used as a call report: {error}") from error

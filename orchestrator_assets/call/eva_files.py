@@ -35,7 +35,7 @@ def write_eva_files(directory: Path, report: CallReport | None) -> None:
     if not (directory / TRANSCRIPT_FILE).is_file():
         return
     rows = read_transcript(directory)
-    tool_calls = [] if report is None else report.tool_calls
+    tool_calls = (report and report.tool_calls) or []
     write_json(directory / AUDIT_LOG_FILE, _audit_log(rows, tool_calls))
     lines = [json_text(event) + "\n" for event in _framework_events(rows)]
     write_text(directory / FRAMEWORK_LOG_FILE, "".join(lines))

@@ -144,7 +144,7 @@ class CallPlacer:
     def _result(
         self, task: Task, attempt: int, call: LiveCall, report: CallReport | None
     ) -> ConversationResult:
-        tools = [tool_call.name for tool_call in report.tool_calls] if report else []
+        tools = [tool_call.name for tool_call in report.tool_calls or ()] if report else []
         return ConversationResult(
             record_id=task.record.id,
             completed=call.end.reason in _COMPLETED,

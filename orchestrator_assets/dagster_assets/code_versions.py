@@ -87,7 +87,7 @@ def _input_tags(evaluation: Evaluation, upstream: TaskAsset, version: str) -> di
 
 def _current_versions(evaluation: Evaluation, asset: TaskAsset) -> dict[str, str]:
     if asset is TaskAsset.METRICS:
-        return {metric.name: metric.version for metric in create_metrics(evaluation.metrics)}
+        return {metric.name: metric.code_version for metric in create_metrics(evaluation.metrics)}
     return {
         GATE: gate.VERSION,
         USER_BEHAVIORAL_FIDELITY: behavioral_fidelity.VERSION,

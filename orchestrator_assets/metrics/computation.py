@@ -8,7 +8,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from orchestrator_assets.metrics.base import Conversation, Metric, MetricScore
+from orchestrator_assets.metrics.base import Metric, MetricScore
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.metrics.registry import create_metrics
 from orchestrator_assets.metrics.scores import merge_scores
 from orchestrator_assets.records import Task
@@ -50,4 +51,4 @@ def _compute(metric: Metric, conversation: Conversation) -> MetricScore:
     except Exception as error:
         _logger.warning("%s of %s failed", metric.name, conversation.task.id, exc_info=True)
         score = MetricScore(name=metric.name, error=f"{type(error).__name__}: {error}")
-    return score.model_copy(update={"name": metric.name, "version": metric.version})
+    return score.model_copy(update={"name": metric.name, "version": metric.code_version})

@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from pathlib import Path
 
 import numpy as np
 
-from orchestrator_assets.audio.samples import resample
-from orchestrator_assets.audio.voice_activity import SAMPLE_RATE_HZ, SpeechRegion, speech_regions
-from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
-from orchestrator_assets.call.conversation_files import read_track
-from orchestrator_assets.metrics.base import Conversation, MetricScore
-from orchestrator_assets.metrics.speech_edges import sharpen
-
-# The caller's pauses between sentences are shorter; its next turn waits for the agent.
-_CALLER_PAUSE_SECONDS = 0.8
-_AGENT_PAUSE_SECONDS = 0.3
+from orchestrator_assets.audio.voice_activity import SpeechRegion
+from orchestrator_assets.metrics.base import MetricScore, Need
+from orchestrator_assets.metrics.conversation import Conversation
 
 
 class Reply(StrEnum):
@@ -53,13 +45,13 @@ class ResponseLatency:
     """
 
     name = "response_latency"
-    version = "1"
+    code_version = "1"
+    needs = frozenset({Need.AUDIO})
+    pass_threshold = None
 
     def compute(self, conversation: Conversation) -> MetricScore:
         """Return the score. Raises ConversationFileError if a track is missing or damaged."""
-        caller = _speech(conversation.directory, CALLER_AUDIO_FILE, _CALLER_PAUSE_SECONDS)
-        agent = _speech(conversation.directory, AGENT_AUDIO_FILE, _AGENT_PAUSE_SECONDS)
-        turns = turn_latencies(caller, agent)
+        turns = turn_latencies(conversation.caller_speech, conversation.agent_speech)
         latencies = [turn.latency_seconds for turn in turns if turn.latency_seconds is not None]
         details: dict[str, object] = {
             "num_turns": len(turns),
@@ -70,7 +62,9 @@ class ResponseLatency:
         }
         if not latencies:
             details["reason"] = "no caller turn was answered"
-            return MetricScore(name=self.name, skipped=True, details=details, version=self.version)
+            return MetricScore(
+                name=self.name, skipped=True, details=details, version=self.code_version
+            )
         p50, p95 = np.percentile(latencies, [50, 95])
         details |= {
             "p50_seconds": round(float(p50), 3),
@@ -78,7 +72,7 @@ class ResponseLatency:
             "max_seconds": max(latencies),
         }
         score = round(sum(latencies) / len(latencies), 3)
-        return MetricScore(name=self.name, score=score, details=details, version=self.version)
+        return MetricScore(name=self.name, score=score, details=details, version=self.code_version)
 
 
 def turn_latencies(
@@ -106,10 +100,3 @@ def _turn_latency(
     if onset is None or onset >= next_turn_seconds:
         return TurnLatency(start, end, Reply.UNANSWERED)
     return TurnLatency(start, end, Reply.ANSWERED, round(onset, 3), round(onset - end, 3))
-
-
-def _speech(directory: Path, track: str, pause_seconds: float) -> list[SpeechRegion]:
-    """Return where the track holds speech; speech with shorter pauses between is one region."""
-    samples, sample_rate_hz = read_track(directory, track)
-    samples = resample(samples, sample_rate_hz, SAMPLE_RATE_HZ)
-    return sharpen(speech_regions(samples, merge_gap_seconds=pause_seconds), samples)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator_assets.call.conversation_files import read_final_state, read_initial_state
-from orchestrator_assets.metrics.base import Conversation, MetricScore
+from orchestrator_assets.metrics.base import MetricScore, Need
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.metrics.json_pointer import with_changes
 from orchestrator_assets.metrics.state_comparison import (
     StateDifference,
@@ -23,7 +23,10 @@ class TaskCompletion:
     """
 
     name = "task_completion"
-    version = "1"
+    code_version = "1"
+    # Not the state: a record that expects one and an agent that gives none is an error.
+    needs: frozenset[Need] = frozenset()
+    pass_threshold = 1.0
 
     def compute(self, conversation: Conversation) -> MetricScore:
         """Return the score. Raises ConversationFileError for a damaged state."""
@@ -34,12 +37,12 @@ class TaskCompletion:
                 name=self.name,
                 skipped=True,
                 details={"reason": "the record has no expected_outcome"},
-                version=self.version,
+                version=self.code_version,
             )
-        final = read_final_state(conversation.directory)
+        final = conversation.final_state
         if final is None:
             return self._error("the agent gave no final state (agent.call_report_url)")
-        initial = read_initial_state(conversation.directory)
+        initial = conversation.initial_state
         if initial is None and expected.changes is not None:
             return self._error("the agent gave no initial state (agent.call_report_url)")
         try:
@@ -64,11 +67,11 @@ class TaskCompletion:
             score=score,
             normalized_score=score,
             details={"match": not wrong, "reason": reason, **by_kind},
-            version=self.version,
+            version=self.code_version,
         )
 
     def _error(self, message: str) -> MetricScore:
-        return MetricScore(name=self.name, error=message, version=self.version)
+        return MetricScore(name=self.name, error=message, version=self.code_version)
 
 
 def _wrong(

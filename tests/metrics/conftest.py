@@ -11,7 +11,7 @@ import pytest
 from orchestrator_assets.audio.wav import WavWriter
 from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
 from orchestrator_assets.call.speech.base import Samples
-from orchestrator_assets.metrics.base import Conversation
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.records import Record, Task
 
 HZ = 8_000

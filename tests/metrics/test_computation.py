@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator_assets.metrics.base import Conversation, MetricScore
+from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.computation import MetricsComputation
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.metrics.registry import create_metrics, metric_names
 from orchestrator_assets.metrics.scores import merge_scores, read_scores
 from orchestrator_assets.records import Record, Task
@@ -18,7 +19,7 @@ TASK = Task(Record(id="talk"), trial=1)
 class Answers:
     """A metric that answers with what it was given, an exception included."""
 
-    version = "7"
+    code_version = "7"
 
     def __init__(self, name: str, answer: Any) -> None:
         self.name = name
@@ -85,7 +86,7 @@ async def test_metrics_run_side_by_side(tmp_path: Path) -> None:
     both_run = threading.Barrier(2, timeout=10)
 
     class Meets:
-        version = "1"
+        code_version = "1"
 
         def __init__(self, name: str) -> None:
             self.name = name

@@ -14,7 +14,7 @@ from orchestrator_assets.audio.wav import WavWriter, read_wav
 from orchestrator_assets.call.speech.base import Samples, Voice
 from orchestrator_assets.call.speech.engines import default_text_to_speech
 from orchestrator_assets.errors import ConversationFileError
-from orchestrator_assets.metrics.base import Conversation
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.metrics.response_latency import (
     Reply,
     ResponseLatency,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator_assets.errors import ConversationFileError
-from orchestrator_assets.metrics.base import Conversation
+from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.metrics.task_completion import TaskCompletion
 
 Make = Callable[..., Conversation]

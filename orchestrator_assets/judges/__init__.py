@@ -1,0 +1,1 @@
+"""Language models that judge: one client for any OpenAI-compatible endpoint."""
