@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
+from orchestrator_assets.judges.use import JudgeUse
+
 if TYPE_CHECKING:
     from orchestrator_assets.judges.judge import Judge
     from orchestrator_assets.metrics.conversation import Conversation
-
-
-class JudgeUse(BaseModel):
-    """What asking a judge for one score took. Cost is in US dollars, None where no price is known.
-
-    `calls` are the requests that were answered, unusable answers included.
-    """
-
-    model: str
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
 
 
 class MetricScore(BaseModel):
