@@ -8,6 +8,7 @@ OrchestratorError
 ├── PreflightError          nothing is wrong with the configuration, but no call can be placed
 │   ├── AgentStartError     the agent's own command did not come up
 │   └── StorageError        the run directory can't be written to: full, over quota, read-only
+├── JudgeError              a judge can't be asked, or gave no usable answer
 ├── TransportError          the connection to the agent failed or broke the protocol
 ├── ProviderBusyError       nothing was called: a provider asks to be tried again later
 └── InterruptedCallError    the call was interrupted through no fault of its own
@@ -18,6 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orchestrator_assets.judges.use import JudgeUse
 
 
 class OrchestratorError(Exception):
@@ -90,6 +95,20 @@ class AgentStartError(PreflightError):
 
 class StorageError(PreflightError):
     """The run directory can't be written to: the disk is full, over quota or read-only."""
+
+
+class JudgeError(OrchestratorError):
+    """A judge can't be asked, or gave no usable answer.
+
+    `use` is what asking took, `raw_answer` the answer that can't be used, if there was one.
+    """
+
+    def __init__(
+        self, message: str, *, use: JudgeUse | None = None, raw_answer: str | None = None
+    ) -> None:
+        self.use = use
+        self.raw_answer = raw_answer
+        super().__init__(message)
 
 
 class TransportError(OrchestratorError):

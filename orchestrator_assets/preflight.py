@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,8 +19,17 @@ from orchestrator_assets.call.agent_process import find_program
 from orchestrator_assets.call.speech.engines import default_speech_to_text
 from orchestrator_assets.call.speech.hibari import check_installed as check_text_to_speech
 from orchestrator_assets.call.transports.twilio import BUSY_STATUSES
-from orchestrator_assets.errors import PreflightError, SpeechEngineError
-from orchestrator_assets.evaluation import Agent, Evaluation
+from orchestrator_assets.errors import (
+    ConfigurationError,
+    JudgeError,
+    PreflightError,
+    SpeechEngineError,
+)
+from orchestrator_assets.evaluation import Agent, Evaluation, SpeechJudge
+from orchestrator_assets.judges.access import access_to
+from orchestrator_assets.judges.probing import probe
+from orchestrator_assets.judges.settings import JudgeSettings
+from orchestrator_assets.metrics.registry import create_metrics, is_judged
 from orchestrator_assets.plan import Plan, Step, existing_part
 from orchestrator_assets.store.disk import KEPT_FREE_BYTES
 
@@ -40,19 +49,26 @@ class _Finding:
 
 
 async def check_before_calling(
-    evaluation: Evaluation, planned: Plan, *, speech_faults: SpeechFaults | None = None
+    evaluation: Evaluation,
+    planned: Plan,
+    *,
+    speech_faults: SpeechFaults | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Return warnings, which keep nobody from calling.
 
     Raises PreflightError that lists every fault: an agent that can't be reached, or whose program
-    does not exist; a record without turns to say; a missing speech engine; an output directory
-    that can't be written to, or too little disk space for the calls of the plan.
+    does not exist; a record without turns to say; a missing speech engine; a judge that is needed
+    and has no model or key (in `environment`, or os.environ), can't be reached or refuses the key;
+    an output directory that can't be written to, or too little disk space for the calls of the
+    plan.
     """
     findings = await asyncio.gather(
         _agent(evaluation.agent),
         asyncio.to_thread(_speech, speech_faults or missing_speech_engines),
         asyncio.to_thread(_disk, evaluation.run_directory, planned),
         _call_report(evaluation.agent),
+        _judges(evaluation, environment),
     )
     found = [finding for each in (*findings, _scripts(planned)) for finding in each]
     faults = [finding.message for finding in found if finding.is_fault]
@@ -132,6 +148,39 @@ async def _call_report(agent: Agent) -> list[_Finding]:
         return [_Finding(message, is_fault=False)]
     writer.close()
     return []
+
+
+async def _judges(evaluation: Evaluation, environment: Mapping[str, str] | None) -> list[_Finding]:
+    try:
+        # Their modules are imported, those of other packages among them.
+        needed = await asyncio.to_thread(_needed_judges, evaluation)
+    except ConfigurationError as error:
+        return [_Finding(str(fault)) for fault in error.faults]
+    found = await asyncio.gather(
+        *(_judge(name, settings, environment) for name, settings in needed.items())
+    )
+    return [finding for each in found for finding in each]
+
+
+def _needed_judges(evaluation: Evaluation) -> dict[str, JudgeSettings | None]:
+    needed = {}
+    if any(map(is_judged, create_metrics(evaluation.metrics))):
+        needed["judge"] = evaluation.judge
+    if evaluation.validation.user_speech_fidelity.judged_by is SpeechJudge.AUDIO_JUDGE:
+        needed["audio_judge"] = evaluation.audio_judge
+    return needed
+
+
+async def _judge(
+    name: str, settings: JudgeSettings | None, environment: Mapping[str, str] | None
+) -> list[_Finding]:
+    if settings is None:
+        return [_Finding(f"{name} is needed, but not in the evaluation; add it there")]
+    try:
+        access = access_to(settings, environment=environment, name=name)
+    except JudgeError as error:
+        return [_Finding(str(error))]
+    return [_Finding(each.message, each.is_fault) for each in await probe(access, name)]
 
 
 def _host_and_port(url: str) -> str:

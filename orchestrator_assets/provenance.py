@@ -11,7 +11,12 @@ from typing import Any
 from orchestrator_assets.data_source import DataSource, read_source, shown_source
 from orchestrator_assets.errors import ConfigurationError
 from orchestrator_assets.evaluation import Evaluation
-from orchestrator_assets.redaction import redacted_command, redacted_url, redacted_value
+from orchestrator_assets.redaction import (
+    redacted_command,
+    redacted_fields,
+    redacted_url,
+    redacted_value,
+)
 
 _DISTRIBUTION = "orchestrator-assets"
 
@@ -19,9 +24,10 @@ _DISTRIBUTION = "orchestrator-assets"
 def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
     """Return what `config.json` holds: every field of the evaluation, and `provenance`.
 
-    Secrets are replaced by `***`: the values of agent parameters, command-line options and query
-    parameters whose name ends in token, key, secret, password or the like, and the user part of
-    URLs. What EVA's tools look for is repeated under the names they know.
+    Secrets are replaced by `***`: the values of agent parameters, command-line options, query
+    parameters and what else is sent to judges whose name ends in token, key, secret, password or
+    the like, and the user part of URLs. What EVA's tools look for is repeated under the names they
+    know.
     """
     configuration = evaluation.model_dump(mode="json")
     configuration["data_set"] = shown_source(evaluation.data_set)
@@ -34,10 +40,22 @@ def resolved_configuration(evaluation: Evaluation) -> dict[str, Any]:
     }
     if agent["command"] is not None:
         agent["command"] = redacted_command(agent["command"])
+    for judge in ("judge", "audio_judge"):
+        if configuration[judge] is not None:
+            configuration[judge] = _redacted_judge(configuration[judge])
     return {
         **configuration,
         **_eva_fields(evaluation, agent["url"]),
         "provenance": _provenance(evaluation),
+    }
+
+
+def _redacted_judge(settings: dict[str, Any]) -> dict[str, Any]:
+    base_url = settings["base_url"]
+    return {
+        **settings,
+        "base_url": None if base_url is None else redacted_url(base_url),
+        "extra_body": redacted_fields(settings["extra_body"]),
     }
 
 
