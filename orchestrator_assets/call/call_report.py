@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator_assets.call.conversation import FINAL_STATE_FILE, INITIAL_STATE_FILE
+from orchestrator_assets.call.tool_calls import Tool, ToolCall
 from orchestrator_assets.errors import ConversationFileError
 from orchestrator_assets.redaction import redacted_url
 from orchestrator_assets.store.atomic import write_json
@@ -23,23 +24,6 @@ _TIMEOUT_SECONDS = 10.0
 logger = logging.getLogger(__name__)
 
 
-class ToolCall(BaseModel):
-    """A tool the agent used during the call. What else the agent says of it is kept."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str
-
-
-class Tool(BaseModel):
-    """A tool the agent has. `parameters` is the JSON Schema of its arguments."""
-
-    model_config = ConfigDict(extra="allow")
-
-    name: str
-    parameters: dict[str, Any] | None = None
-
-
 class CallReport(BaseModel):
     """What `agent.call_report_url` answers. Unknown fields are kept."""
 
@@ -50,7 +34,9 @@ class CallReport(BaseModel):
     tool_calls: list[ToolCall] | None = None
     tools: list[Tool] | None = None
     agent_texts: list[str] | None = None
-    """What the agent meant to say, an utterance each, in order."""
+    """What the agent sent to be said, in order; an utterance is what it says in one go."""
+    instructions: str | None = None
+    """What the agent was told to do, policies included."""
 
 
 async def fetch_call_report(url: str) -> CallReport | None:

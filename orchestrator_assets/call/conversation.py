@@ -93,6 +93,7 @@ class ConversationResult(BaseModel):
     fingerprint: str
     clock: Literal["wall", "media"]
     call_sid: str | None = None
+    time_limit_seconds: float | None = Field(default=None, description="Of the call, as it was.")
     cause: str | None = Field(default=None, description="Who is to blame where it failed.")
     frame_lateness: FrameLateness | None = None
 

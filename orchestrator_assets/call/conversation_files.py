@@ -110,10 +110,13 @@ def read_track(directory: Path, name: str) -> tuple[Samples, int]:
         raise ConversationFileError(path, f"can't be read as audio: {reason}") from error
 
 
-def _state(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object that a file holds."""
     return _object(path, _parsed(path, _text(path)))
+
+
+def _state(path: Path) -> dict[str, Any] | None:
+    return read_json_object(path) if path.exists() else None
 
 
 def _text(path: Path) -> str:

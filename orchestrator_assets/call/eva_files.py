@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from orchestrator_assets.call.call_report import CallReport, ToolCall
+from orchestrator_assets.call.call_report import CallReport
 from orchestrator_assets.call.conversation import (
     AUDIT_LOG_FILE,
     FRAMEWORK_LOG_FILE,
@@ -20,11 +20,10 @@ from orchestrator_assets.call.conversation import (
 )
 from orchestrator_assets.call.conversation_files import read_transcript
 from orchestrator_assets.call.eva_reading import eva_time
+from orchestrator_assets.call.tool_calls import ToolCall
 from orchestrator_assets.store.atomic import json_text, write_json, write_text
 
 _SOURCE = "orchestrator_assets"
-_PARAMETER_FIELDS = ("parameters", "arguments")
-_RESPONSE_FIELDS = ("response", "result")
 
 
 def write_eva_files(directory: Path, report: CallReport | None) -> None:
@@ -75,15 +74,14 @@ def _tool_entries(tool_call: ToolCall, default: datetime | None) -> Iterator[dic
     extra = tool_call.model_extra or {}
     time = eva_time(extra.get("timestamp")) or default
     shared = {"isBotMessage": True, "timestamp": str(0 if time is None else _epoch_ms(time))}
-    parameters = _first(extra, _PARAMETER_FIELDS)
     yield {
-        "value": {"tool": tool_call.name, "parameters": parameters or {}},
+        "value": {"tool": tool_call.name, "parameters": tool_call.arguments() or {}},
         "displayName": "Tool",
         "type": "tool_call",
         "message_type": "tool_call",
         **shared,
     }
-    response = _first(extra, _RESPONSE_FIELDS)
+    response = tool_call.result()
     if response is not None:
         yield {
             "value": {"tool": tool_call.name, "response": response},
@@ -105,10 +103,6 @@ def _framework_events(rows: Sequence[TranscriptRow]) -> Iterator[dict[str, Any]]
 
 def _framework_event(time: datetime, kind: str, text: str) -> dict[str, Any]:
     return {"timestamp": _epoch_ms(time), "type": kind, "data": {"frame": text}, "source": _SOURCE}
-
-
-def _first(extra: dict[str, Any], names: Sequence[str]) -> Any:
-    return next((extra[name] for name in names if extra.get(name) is not None), None)
 
 
 def _ends_at(row: TranscriptRow) -> datetime:

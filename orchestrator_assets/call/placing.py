@@ -6,7 +6,6 @@ import asyncio
 import logging
 import traceback
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from orchestrator_assets.call.agent_process import AgentAddress
@@ -151,7 +150,7 @@ class CallPlacer:
             error=None if call.end.reason in _COMPLETED else call.end.message,
             error_details=_error_details(call.error),
             started_at=call.started_at,
-            ended_at=datetime.now(UTC),
+            ended_at=call.ended_at,
             duration_seconds=call.seconds,
             audio_user_path=CALLER_AUDIO_FILE,
             audio_assistant_path=AGENT_AUDIO_FILE,
@@ -171,6 +170,7 @@ class CallPlacer:
             fingerprint=self._evaluation.call_fingerprint(task.record),
             clock=call.clock.kind,
             call_sid=call.call_sid,
+            time_limit_seconds=self._evaluation.conversation_time_limit_seconds,
             frame_lateness=call.clock.lateness(),
         )
 

@@ -56,6 +56,7 @@ def salvage(
             "conversation_ended_reason": reason,
             "cause": _CAUSE,
             "audio_repaired": bool(repaired),
+            "audio_repaired_files": repaired,
             "error_details": ErrorDetails(
                 error_type="WorkerLost", error_source="worker", original_error=message
             ),
@@ -103,6 +104,7 @@ def _result_of_files(call: RemoteCall, evaluation: Evaluation) -> ConversationRe
         attempt=call.attempt,
         fingerprint=evaluation.call_fingerprint(call.task.record),
         clock=evaluation.clock.value,
+        time_limit_seconds=evaluation.conversation_time_limit_seconds,
     )
 
 

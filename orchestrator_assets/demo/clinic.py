@@ -11,6 +11,7 @@ from typing import Any
 
 from orchestrator_assets.call.speech.comparison import canonical
 from orchestrator_assets.call.speech.number_words import cardinal, with_digits
+from orchestrator_assets.demo.clinic_tools import DAYS
 
 GREETING = "Harbour Dental, good morning. How can I help you?"
 FAREWELL = "Thank you for calling Harbour Dental. Goodbye."
@@ -23,7 +24,6 @@ APPOINTMENTS: Mapping[str, Mapping[str, str]] = {
     "71652": {"patient": "Jürgen Müller", "day": "Friday", "time": "2:00", "status": "booked"},
 }
 
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _HOMOPHONES = {"to": "two", "too": "two", "for": "four"}
 _TIME = re.compile(r"\bat (?P<hour>1[0-2]|[1-9])(?: (?P<minute>[0-5]\d))?\b")
 _INTENTS = {
@@ -86,7 +86,7 @@ class ClinicDesk:
                 self._request.intent = intent
         self._request.code = self._heard_code(heard) or self._request.code
         if self._request.intent == "move" and self._request.code is not None:
-            days = [day for day in _DAYS if day.lower() in heard.lower()]
+            days = [day for day in DAYS if day.lower() in heard.lower()]
             self._request.day = days[-1] if days else self._request.day
             self._request.time = _heard_time(heard) or self._request.time
 
@@ -102,7 +102,8 @@ class ClinicDesk:
                     best = (wrong, code)
         if best is None:
             return None
-        self._use_tool("look_up_appointment", code=best[1])
+        self._log_tool("look_up_appointment", code=best[1])
+        self._log_result(appointment=dict(self.state["appointments"][best[1]]))
         return best[1]
 
     def _next_step(self) -> str:
@@ -123,13 +124,15 @@ class ClinicDesk:
         request = self._request
         appointment = self.state["appointments"][request.code]
         if request.intent == "cancel":
-            self._use_tool("cancel_appointment", code=request.code)
+            self._log_tool("cancel_appointment", code=request.code)
             if not self._claims_without_acting:
                 appointment["status"] = "cancelled"
+                self._log_result(appointment=dict(appointment))
             return self._finish("Your appointment is cancelled.")
-        self._use_tool("move_appointment", code=request.code, day=request.day, time=request.time)
+        self._log_tool("move_appointment", code=request.code, day=request.day, time=request.time)
         if not self._claims_without_acting:
             appointment.update(day=request.day, time=request.time)
+            self._log_result(appointment=dict(appointment))
         when = f"{request.day} at {_spoken_time(request.time)}"
         return self._finish(f"Done. Your appointment is now on {when}.")
 
@@ -144,8 +147,12 @@ class ClinicDesk:
         self.task_done = True
         return f"{sentence} {ANYTHING_ELSE}"
 
-    def _use_tool(self, name: str, **arguments: str | None) -> None:
+    def _log_tool(self, name: str, **arguments: str | None) -> None:
         self.tool_calls.append({"name": name, "arguments": arguments})
+
+    def _log_result(self, **result: Any) -> None:
+        """Note what the tool used last answered. One that did not act has no result."""
+        self.tool_calls[-1]["result"] = {"status": "success", **result}
 
 
 def _heard_time(heard: str) -> str:

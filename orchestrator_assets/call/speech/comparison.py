@@ -28,14 +28,23 @@ _DETAIL = re.compile(
 def canonical(text: str) -> str:
     """Return `text` in the form in which all its spellings are equal: "4 PM" and "four p.m.".
 
-    The spoken form, with number words as digits, ordinals bare, lower case, and without accents,
-    punctuation and spaces, since where a recogniser puts spaces in a code means nothing. Nobody
-    hears "to" and "for" apart from 2 and 4, so they are equal too.
+    Its canonical words without spaces, since where a recogniser puts spaces in a code means
+    nothing.
+    """
+    return "".join(canonical_words(text))
+
+
+def canonical_words(text: str) -> list[str]:
+    """Return the words of `text` in one spelling, with a number as one word.
+
+    The spoken form, with number words as digits, ordinals bare, lower case, and without accents
+    and punctuation. Nobody hears "to" and "for" apart from 2 and 4, so they are equal too.
     """
     decomposed = unicodedata.normalize("NFKD", spoken_form(text))
     plain = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
     words = re.findall(r"\w+", re.sub(r"['\u2019]", "", plain.lower()).replace("_", " "))
-    return "".join(_REPLACED.get(word, word) for word in with_digits(words))
+    replaced = (_REPLACED.get(word, word) for word in with_digits(words))
+    return [word for word in replaced if word]
 
 
 def character_error_rate(meant: str, heard: str) -> float:
@@ -50,6 +59,11 @@ def character_error_rate(meant: str, heard: str) -> float:
     return float(jiwer.cer(reference, hypothesis))
 
 
+def details_in(text: str) -> tuple[str, ...]:
+    """Return the codes, numbers, dates, times and amounts of `text`, as written, in order."""
+    return tuple(match[0].strip(".,;:!?") for match in _DETAIL.finditer(text))
+
+
 def missing_details(meant: str, heard: str) -> tuple[str, ...]:
     """Return the codes, numbers, dates, times and amounts of `meant` that were not heard.
 
@@ -57,5 +71,4 @@ def missing_details(meant: str, heard: str) -> tuple[str, ...]:
     the error that matters most, so it is looked for by itself. As written in `meant`, in order.
     """
     hypothesis = canonical(heard)
-    details = (match[0].strip(".,;:!?") for match in _DETAIL.finditer(meant))
-    return tuple(detail for detail in details if canonical(detail) not in hypothesis)
+    return tuple(detail for detail in details_in(meant) if canonical(detail) not in hypothesis)
