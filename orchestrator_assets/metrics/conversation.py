@@ -14,8 +14,10 @@ from orchestrator_assets.call.conversation import (
     AGENT_AUDIO_FILE,
     CALLER_AUDIO_FILE,
     FINAL_STATE_FILE,
+    RESULT_FILE,
     TRANSCRIPT_FILE,
     ConversationResult,
+    EndReason,
     Event,
     TranscriptRow,
 )
@@ -27,14 +29,15 @@ from orchestrator_assets.call.conversation_files import (
     read_track,
     read_transcript,
 )
+from orchestrator_assets.call.eva_call_report import read_eva_call_report
 from orchestrator_assets.call.speech.base import Samples
+from orchestrator_assets.errors import ConversationFileError
 from orchestrator_assets.metrics.base import Need
 from orchestrator_assets.metrics.speech_edges import sharpen
+from orchestrator_assets.metrics.talk import Talk, talk_of
 from orchestrator_assets.records import Task
 
-# The caller's pauses between sentences are shorter; its next turn waits for the agent.
-_CALLER_PAUSE_SECONDS = 0.8
-_AGENT_PAUSE_SECONDS = 0.3
+_PAUSE_SECONDS = 0.3
 
 
 class Conversation:
@@ -75,8 +78,8 @@ class Conversation:
 
     @cached_property
     def call_report(self) -> CallReport | None:
-        """What the agent reported of the call, if it did."""
-        return read_call_report(self.directory)
+        """What the agent reported of the call, if it did; of EVA's calls, what its files tell."""
+        return read_call_report(self.directory) or read_eva_call_report(self.directory)
 
     @cached_property
     def caller_track(self) -> Samples:
@@ -93,15 +96,30 @@ class Conversation:
         """How long the recording of the call is."""
         return max(self.caller_track.size, self.agent_track.size) / SAMPLE_RATE_HZ
 
-    @cached_property
+    @property
     def caller_speech(self) -> Sequence[SpeechRegion]:
-        """Where the caller speaks: a region a turn, edges to 5 ms."""
-        return _speech(self.caller_track, _CALLER_PAUSE_SECONDS)
+        """Where the caller speaks: a region a turn, edges to 5 ms. Back-channels are no turns."""
+        return self.talk.caller_turns
 
-    @cached_property
+    @property
     def agent_speech(self) -> Sequence[SpeechRegion]:
         """Where the agent speaks: pauses of more than 0.3 s part regions, edges to 5 ms."""
-        return _speech(self.agent_track, _AGENT_PAUSE_SECONDS)
+        return self.talk.agent_stretches
+
+    @cached_property
+    def talk(self) -> Talk:
+        """Who has the floor when, by the recordings of both sides."""
+        return talk_of(
+            _stretches(self.caller_track),
+            _stretches(self.agent_track),
+            self.duration_seconds,
+            caller_turn_starts=self._logged_turn_starts(),
+        )
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        """Why the call ended; None where there is no result."""
+        return self.result.conversation_ended_reason if self._has(RESULT_FILE) else None
 
     def lacks(self, need: Need) -> str | None:
         """Return why a metric with this need can't be computed here; None if it can."""
@@ -119,6 +137,16 @@ class Conversation:
             case _:
                 return None
 
+    def _logged_turn_starts(self) -> list[float]:
+        """Return where the caller's log says that its turns began; nothing without such a log."""
+        try:
+            events = self.events
+        except ConversationFileError:
+            return []
+        turns = [event.get("data") for event in events if event.get("type") == "user_speech"]
+        starts = [turn.get("start_seconds") for turn in turns if isinstance(turn, dict)]
+        return [start for start in starts if isinstance(start, int | float)]
+
     def _has(self, *names: str) -> bool:
         return all((self.directory / name).is_file() for name in names)
 
@@ -127,5 +155,5 @@ class Conversation:
         return resample(samples, sample_rate_hz, SAMPLE_RATE_HZ)
 
 
-def _speech(samples: Samples, pause_seconds: float) -> list[SpeechRegion]:
-    return sharpen(speech_regions(samples, merge_gap_seconds=pause_seconds), samples)
+def _stretches(samples: Samples) -> list[SpeechRegion]:
+    return sharpen(speech_regions(samples, merge_gap_seconds=_PAUSE_SECONDS), samples)

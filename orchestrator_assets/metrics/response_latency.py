@@ -1,7 +1,7 @@
 """How long the agent takes to answer, measured in the recordings.
 
 For every caller turn: the time from the end of its sound in `audio_user.wav` to the onset of the
-agent's next speech in `audio_assistant.wav`. The two tracks share one time line, so this is what a
+agent's next turn in `audio_assistant.wav`. The two tracks share one time line, so this is what a
 person on the line would have measured, whatever either side's log says.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 from orchestrator_assets.audio.voice_activity import SpeechRegion
 from orchestrator_assets.metrics.base import MetricScore, Need
 from orchestrator_assets.metrics.conversation import Conversation
+from orchestrator_assets.metrics.interruptions import TURN_END_SECONDS
 
 
 class Reply(StrEnum):
@@ -40,18 +41,19 @@ class TurnLatency:
 class ResponseLatency:
     """The mean latency in seconds; lower is better, so there is no normalised score.
 
-    Left out, and counted in the details: turns the agent interrupted (its reply began before the
-    caller had ended) and turns nobody answered. Skipped when no turn is left.
+    A reply that begins in the last 0.3 s of the turn has a negative latency. Left out, and counted
+    in the details: turns the agent interrupted (its reply began earlier than that) and turns nobody
+    answered. Skipped when no turn is left.
     """
 
     name = "response_latency"
-    code_version = "1"
+    code_version = "2"
     needs = frozenset({Need.AUDIO})
     pass_threshold = None
 
     def compute(self, conversation: Conversation) -> MetricScore:
         """Return the score. Raises ConversationFileError if a track is missing or damaged."""
-        turns = turn_latencies(conversation.caller_speech, conversation.agent_speech)
+        turns = turn_latencies(conversation.talk.caller_turns, conversation.talk.agent_turns)
         latencies = [turn.latency_seconds for turn in turns if turn.latency_seconds is not None]
         details: dict[str, object] = {
             "num_turns": len(turns),
@@ -78,9 +80,10 @@ class ResponseLatency:
 def turn_latencies(
     caller: Sequence[SpeechRegion], agent: Sequence[SpeechRegion]
 ) -> list[TurnLatency]:
-    """Return, for every caller turn, when the agent answered it.
+    """Return, for every turn of the caller, when the agent answered it.
 
-    A reply is the first speech of the agent that begins between the turn's end and the next turn.
+    A reply is the agent's first turn that begins at the turn's end or later, and before the
+    caller's next turn.
     """
     latencies = []
     for index, turn in enumerate(caller):
@@ -93,9 +96,12 @@ def _turn_latency(
     turn: SpeechRegion, next_turn_seconds: float, agent: Sequence[SpeechRegion]
 ) -> TurnLatency:
     start, end = round(turn.start_seconds, 3), round(turn.end_seconds, 3)
-    if any(start < speech.start_seconds < end < speech.end_seconds for speech in agent):
+    reply_from = max(start, end - TURN_END_SECONDS)
+    if any(
+        start < speech.start_seconds < reply_from < end < speech.end_seconds for speech in agent
+    ):
         return TurnLatency(start, end, Reply.INTERRUPTED)
-    onsets = (speech.start_seconds for speech in agent if speech.start_seconds >= end)
+    onsets = (speech.start_seconds for speech in agent if speech.start_seconds >= reply_from)
     onset = next(onsets, None)
     if onset is None or onset >= next_turn_seconds:
         return TurnLatency(start, end, Reply.UNANSWERED)

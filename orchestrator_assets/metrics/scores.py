@@ -2,6 +2,10 @@
 
 A merge works on the JSON itself, so that what other tools wrote (a context, aggregate metrics,
 fields of a score this package doesn't know) stays as it is.
+
+The file belongs to one conversation, so a score in it is never of another one. An error therefore
+replaces an earlier error, and what was skipped, but no score: that one stays, and says of itself
+that it could not be computed again.
 """
 
 from __future__ import annotations
@@ -41,11 +45,15 @@ def read_scores(directory: Path) -> dict[str, MetricScore]:
     return scores
 
 
-def merge_scores(directory: Path, record_id: str, scores: Mapping[str, MetricScore]) -> None:
+def merge_scores(
+    directory: Path, record_id: str, scores: Mapping[str, MetricScore]
+) -> dict[str, MetricScore]:
     """Put the scores into the directory's `metrics.json`, and leave all others there alone.
 
-    A damaged file is set aside as `metrics.json.damaged` and a new one begun: scores can be
-    computed again, so they must not cost a conversation.
+    Returns what stands there now under the names of `scores`: where one is an error and there was a
+    score, that is the earlier score with its `latest_error` set. A damaged file is set aside as
+    `metrics.json.damaged` and a new one begun: scores can be computed again, so they must not cost
+    a conversation.
     """
     path = directory / METRICS_FILE
     with _merging:
@@ -57,9 +65,26 @@ def merge_scores(directory: Path, record_id: str, scores: Mapping[str, MetricSco
             _logger.warning("%s; set aside as %s, scores begin anew", error, aside.name)
             document = _empty()
         document["record_id"] = record_id
+        held, standing = document["metrics"], {}
         for name, score in scores.items():
-            document["metrics"][name] = score.model_dump(mode="json")
+            earlier = _earlier_score(held.get(name)) if score.error is not None else None
+            if earlier is None:
+                standing[name] = score
+                held[name] = score.model_dump(mode="json")
+            else:
+                standing[name] = earlier.model_copy(update={"latest_error": score.error})
+                held[name]["latest_error"] = score.error
         write_json(path, document)
+    return standing
+
+
+def _earlier_score(value: Any) -> MetricScore | None:
+    """Return a score that no error may replace; None for one that errored or was skipped."""
+    try:
+        earlier = MetricScore.model_validate(value)
+    except ValidationError:
+        return None
+    return None if earlier.error is not None or earlier.skipped else earlier
 
 
 def _empty() -> dict[str, Any]:

@@ -19,14 +19,17 @@ from orchestrator_assets.call.speech.base import Samples
 
 _STEP_SECONDS = 0.005
 _REACH_SECONDS = 0.2
-# Speech fades over about this range before it is lost in its own decay.
-_BELOW_LEVEL_DB = 42.0
-_ABOVE_NOISE_DB = 7.0
-# On a track that is nearly all speech, its quietest tenth is speech too, not noise.
-_SURELY_SPEECH_BELOW_LOUDEST_DB = 10.0
-_FLOOR_DBFS = -60.0
+# Speech begins and fades over about this range: the onset of "th" lies so far below a vowel.
+_BELOW_LEVEL_DB = 52.0
+# Below it mu-law has nothing left but its smallest step.
+_FLOOR_DBFS = -80.0
+# Below it mu-law has nothing left at all: it is digital silence, no noise to be measured.
+_NOISE_FROM_DBFS = -90.0
+_LEAST_NOISE_SECONDS = 0.5
+# Stationary noise hardly ever rises this far above what nine tenths of it stay below.
+_NOISE_PERCENTILE = 90
+_ABOVE_NOISE_DB = 4.0
 _SILENCE_DBFS = -200.0
-_NOISE_PERCENTILE = 10
 
 
 def sharpen(regions: Sequence[SpeechRegion], samples: Samples) -> list[SpeechRegion]:
@@ -39,9 +42,8 @@ def sharpen(regions: Sequence[SpeechRegion], samples: Samples) -> list[SpeechReg
     levels = _levels_dbfs(samples)
     if not regions or levels.size == 0:
         return []
+    noise = _noise_threshold_dbfs(regions, levels)
     speech_levels = [_speech_level_dbfs(region, levels) for region in regions]
-    noise = float(np.percentile(levels, _NOISE_PERCENTILE)) + _ABOVE_NOISE_DB
-    noise = max(min(noise, max(speech_levels) - _SURELY_SPEECH_BELOW_LOUDEST_DB), _FLOOR_DBFS)
     middles = [(left.end_seconds + right.start_seconds) / 2 for left, right in pairwise(regions)]
     bounds = pairwise([0.0, *middles, levels.size * _STEP_SECONDS])
     return [
@@ -63,6 +65,21 @@ def _sharpened(
     return SpeechRegion(
         (first + int(loud[0])) * _STEP_SECONDS, (first + int(loud[-1]) + 1) * _STEP_SECONDS
     )
+
+
+def _noise_threshold_dbfs(
+    regions: Sequence[SpeechRegion], levels: NDArray[np.floating[Any]]
+) -> float:
+    """Return the level above which sound is no noise, by what is heard away from all regions."""
+    away = levels > _NOISE_FROM_DBFS
+    for region in regions:
+        first = max(0, _step(region.start_seconds - _REACH_SECONDS))
+        away[first : _step(region.end_seconds + _REACH_SECONDS)] = False
+    background = levels[away]
+    if background.size < _step(_LEAST_NOISE_SECONDS):
+        return _FLOOR_DBFS
+    noise = float(np.percentile(background, _NOISE_PERCENTILE)) + _ABOVE_NOISE_DB
+    return max(noise, _FLOOR_DBFS)
 
 
 def _speech_level_dbfs(region: SpeechRegion, levels: NDArray[np.floating[Any]]) -> float:

@@ -5,38 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from made_tracks import HZ, Spans, track_of, voiced_noise
 
 from orchestrator_assets.audio.wav import WavWriter
 from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
-from orchestrator_assets.call.speech.base import Samples
 from orchestrator_assets.metrics.conversation import Conversation
 from orchestrator_assets.records import Record, Task
-
-HZ = 8_000
-
-Spans = list[tuple[float, float]]
-
-
-def voiced_noise(seconds: float, seed: int = 0) -> Samples:
-    """Noise from 200 to 1500 Hz, which a voice activity detector takes for speech."""
-    count = round(seconds * HZ)
-    spectrum = np.fft.rfft(np.random.default_rng(seed).normal(size=count))
-    frequencies = np.fft.rfftfreq(count, 1 / HZ)
-    spectrum[(frequencies < 200) | (frequencies > 1500)] = 0
-    noise = np.fft.irfft(spectrum, count)
-    samples: Samples = (noise / np.abs(noise).max() * 12_000).astype(np.int16)
-    return samples
-
-
-def track_of(sounds: list[tuple[float, Samples]], seconds: float = 20.0) -> Samples:
-    """A silent track with sounds at the given seconds."""
-    track = np.zeros(round(seconds * HZ), dtype=np.int16)
-    for at, sound in sounds:
-        start = round(at * HZ)
-        track[start : start + sound.size] = sound
-    return track
 
 
 @pytest.fixture

@@ -81,3 +81,55 @@ def test_a_score_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "metrics.json").write_text(content, encoding="utf-8")
     with pytest.raises(ConversationFileError, match="a is not a score"):
         read_scores(tmp_path)
+
+
+def test_an_error_keeps_the_earlier_score_and_whatever_other_tools_wrote_into_it(
+    tmp_path: Path,
+) -> None:
+    earlier = {**score("a", 0.5, version="1").model_dump(mode="json"), "sub_metrics": {"x": 1}}
+    evas = {"record_id": "r", "metrics": {"a": earlier}, "context": {"turns": 3}}
+    (tmp_path / "metrics.json").write_text(json.dumps(evas), encoding="utf-8")
+
+    standing = merge_scores(tmp_path, "r", {"a": score("a", None, error="no answer", version="2")})
+
+    assert standing == {"a": score("a", 0.5, version="1", latest_error="no answer")}
+    assert document(tmp_path) == {
+        **evas,
+        "metrics": {"a": {**earlier, "latest_error": "no answer"}},
+    }
+
+
+def test_the_next_score_replaces_the_kept_one_and_its_latest_error(tmp_path: Path) -> None:
+    for each in (score("a", 0.5), score("a", None, error="no answer"), score("a", 0.75)):
+        standing = merge_scores(tmp_path, "r", {"a": each})
+
+    assert standing == read_scores(tmp_path) == {"a": score("a", 0.75)}
+
+
+def test_a_kept_score_says_the_latest_of_several_errors(tmp_path: Path) -> None:
+    for each in (score("a", 0.5), *(score("a", None, error=error) for error in ("first", "last"))):
+        merge_scores(tmp_path, "r", {"a": each})
+
+    assert read_scores(tmp_path) == {"a": score("a", 0.5, latest_error="last")}
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [score("a", None, error="before"), score("a", None, skipped=True), {"score": "high"}, None],
+)
+def test_an_error_replaces_an_earlier_error_and_what_was_skipped_or_is_no_score(
+    tmp_path: Path, earlier: Any
+) -> None:
+    held = earlier.model_dump(mode="json") if isinstance(earlier, MetricScore) else earlier
+    (tmp_path / "metrics.json").write_text(json.dumps({"metrics": {"a": held}}), encoding="utf-8")
+
+    merge_scores(tmp_path, "r", {"a": score("a", None, error="now")})
+
+    assert read_scores(tmp_path) == {"a": score("a", None, error="now")}
+
+
+def test_what_no_longer_applies_replaces_the_earlier_score(tmp_path: Path) -> None:
+    for each in (score("a", 0.5), score("a", None, skipped=True)):
+        merge_scores(tmp_path, "r", {"a": each})
+
+    assert read_scores(tmp_path)["a"].skipped
