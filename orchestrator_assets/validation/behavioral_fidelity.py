@@ -2,113 +2,80 @@
 
 A script can be followed to the letter, so rules decide and no model is asked:
 
-- the turns said are the record's, in its order, each at most once, and audible where claimed;
-- a turn that was cut off is not said;
-- when the caller hung up, all turns were said, and a question at the end was answered;
-- when the call ended otherwise, the turns said are the first ones, none left out.
+- the turns said are the record's, in its order, each at most once, with its entities (codes,
+  dates, amounts), and audible on both recordings of the caller where claimed;
+- a turn that was cut off is not said, and nothing is said that is no turn;
+- a turn answers something the agent said, but for the first one where the agent did not greet, and
+  those that are to barge in;
+- when the caller hung up, all turns were said, a question at the end was answered, and anything
+  else at the end was, or was waited for;
+- when the call ended otherwise, the turns said are the first ones, none left out; and when it ended
+  for the agent's silence, that lasted long enough.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Any
 
-from orchestrator_assets.audio.samples import rms_dbfs
-from orchestrator_assets.call.conversation import CLEAN_CALLER_AUDIO_FILE, EndReason
+from orchestrator_assets.call.speech.comparison import details_in, missing_details
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.records import Record
-from orchestrator_assets.validation.caller_account import ClaimedTurn
+from orchestrator_assets.validation.complaint import Complaint
 from orchestrator_assets.validation.evidence import CallerEvidence
 from orchestrator_assets.validation.result import USER_BEHAVIORAL_FIDELITY
+from orchestrator_assets.validation.script_rules import (
+    inaudible_turns,
+    left_out,
+    level_dbfs,
+    unclaimed_speech,
+    wrong_order,
+    wrong_turns,
+)
+from orchestrator_assets.validation.timing_rules import (
+    agent_seconds_before,
+    early_hang_up,
+    unasked_turns,
+)
+from orchestrator_assets.validation.turn_sound import finite
 
-VERSION = "1"
-
-_AUDIBLE_DBFS = -60.0
-# Less than this is the tail of what the agent was saying before.
-_SHORTEST_ANSWER_SECONDS = 0.2
-_QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001 - full-width and Arabic ones are meant
+VERSION = "2"
 
 
 def score_behavioral_fidelity(record: Record, evidence: CallerEvidence) -> MetricScore:
     """Return 1.0 if the caller followed the record's script, else 0.0.
 
-    `details.reason` is one line for people; `details.turns` has every turn of the script with
-    `said`, and where it was spoken `start_seconds`, `end_seconds`, `cut_off` and `sound_dbfs`.
+    `details.reason` is one line for people, the first of `details.complaints`, which has them all
+    with their times; `details.turns` has every turn of the script with `said`, and where it was
+    spoken its times, its level on both recordings, for how long the agent spoke before it, and
+    which of its entities it gave.
     """
-    complaint = (
-        _wrong_turn(record, evidence)
-        or _wrong_order(evidence)
-        or _left_out(record, evidence)
-        or _hung_up_early(record, evidence)
-    )
-    score = 0.0 if complaint else 1.0
+    complaints = list(_complaints(record, evidence))
+    score = 0.0 if complaints else 1.0
     return MetricScore(
         name=USER_BEHAVIORAL_FIDELITY,
         score=score,
         normalized_score=score,
         details={
-            "reason": complaint or "the caller followed its script",
+            "reason": complaints[0].reason if complaints else "the caller followed its script",
+            "judged_by": "rules",
             "ended_reason": evidence.ended_reason,
+            "complaints": [complaint.details() for complaint in complaints],
             "turns": _turn_details(record, evidence),
         },
         version=VERSION,
     )
 
 
-def _wrong_turn(record: Record, evidence: CallerEvidence) -> str | None:
-    for claim in evidence.turns:
-        if not 0 <= claim.turn < len(record.turns):
-            return f"the caller spoke turn {claim.turn}, which its script does not have"
-        scripted = record.turns[claim.turn].say
-        if claim.text.split() != scripted.split():
-            return f"turn {claim.turn} was {claim.text!r}, but its script says {scripted!r}"
-        # One that was cut off may have been so before its first sound.
-        if not claim.cut_off and _level_dbfs(claim, evidence) <= _AUDIBLE_DBFS:
-            span = f"{claim.start_seconds:.2f} to {claim.end_seconds:.2f} s"
-            return (
-                f"turn {claim.turn} is claimed from {span}, "
-                f"but {CLEAN_CALLER_AUDIO_FILE} is silent there"
-            )
-    return None
-
-
-def _wrong_order(evidence: CallerEvidence) -> str | None:
-    for turn, times in Counter(claim.turn for claim in evidence.turns).items():
-        if times > 1:
-            return f"turn {turn} was said {times} times"
-    for earlier, later in pairwise(evidence.turns):
-        if later.turn < earlier.turn:
-            return f"turn {later.turn} was said after turn {earlier.turn}"
-    return None
-
-
-def _left_out(record: Record, evidence: CallerEvidence) -> str | None:
-    claims = {claim.turn: claim for claim in evidence.turns}
-    hung_up = evidence.ended_reason == EndReason.GOODBYE
-    said = {turn for turn, claim in claims.items() if not claim.cut_off}
-    due = len(record.turns) if hung_up else max(said, default=-1) + 1
-    for turn in range(due):
-        if turn in said:
-            continue
-        if turn in claims:
-            return f"turn {turn} was cut off"
-        if turn > max(claims, default=-1):
-            return f"the caller hung up before turn {turn}"
-        return f"turn {turn} was left out"
-    return None
-
-
-def _hung_up_early(record: Record, evidence: CallerEvidence) -> str | None:
-    if evidence.ended_reason != EndReason.GOODBYE or not evidence.turns:
-        return None
-    last = evidence.turns[-1]
-    asks = record.turns[last.turn].say.rstrip().endswith(_QUESTION_MARKS)
-    answer_seconds = evidence.agent_speech_seconds_after(last.end_seconds)
-    if asks and answer_seconds < _SHORTEST_ANSWER_SECONDS:
-        return f"the caller hung up before the agent had answered turn {last.turn}"
-    return None
+def _complaints(record: Record, evidence: CallerEvidence) -> Iterator[Complaint]:
+    """Yield all that is wrong, what explains the rest first."""
+    yield from wrong_turns(record, evidence)
+    yield from inaudible_turns(evidence)
+    yield from wrong_order(evidence)
+    yield from left_out(record, evidence)
+    yield from early_hang_up(record, evidence)
+    yield from unasked_turns(record, evidence)
+    yield from unclaimed_speech(evidence)
 
 
 def _turn_details(record: Record, evidence: CallerEvidence) -> list[dict[str, Any]]:
@@ -118,18 +85,18 @@ def _turn_details(record: Record, evidence: CallerEvidence) -> list[dict[str, An
         claim = claims.get(index)
         row: dict[str, Any] = {"turn": index, "text": turn.say, "said": False}
         if claim is not None:
-            level = _level_dbfs(claim, evidence)
+            not_said = missing_details(turn.say, claim.text)
             row |= {
                 "said": not claim.cut_off,
                 "start_seconds": claim.start_seconds,
                 "end_seconds": claim.end_seconds,
                 "cut_off": claim.cut_off,
-                "sound_dbfs": round(level, 1) if math.isfinite(level) else None,
+                "sound_dbfs": finite(level_dbfs(claim, evidence.clean)),
+                "line_dbfs": finite(level_dbfs(claim, evidence.line)),
+                "agent_spoke_before_seconds": round(agent_seconds_before(evidence, claim), 2),
+                "entities": [
+                    {"text": text, "given": text not in not_said} for text in details_in(turn.say)
+                ],
             }
         details.append(row)
     return details
-
-
-def _level_dbfs(claim: ClaimedTurn, evidence: CallerEvidence) -> float:
-    sound = evidence.sound_of(claim)
-    return rms_dbfs(sound) if sound.size else -math.inf

@@ -19,7 +19,8 @@ _AUDIO_EDGES = {"audio_start", "audio_end"}
 class ClaimedTurn:
     """A turn the caller says it spoke. Seconds count from the start of the call.
 
-    `text` is what it meant to say; a turn that is `cut_off` was not played to its end.
+    `text` is what it meant to say; a turn that is `cut_off` was not played to its end. Where
+    nothing says when a turn was spoken, its seconds are NaN.
     """
 
     turn: int

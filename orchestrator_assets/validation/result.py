@@ -10,6 +10,9 @@ GATE = "conversation_valid_end"
 USER_BEHAVIORAL_FIDELITY = "user_behavioral_fidelity"
 USER_SPEECH_FIDELITY = "user_speech_fidelity"
 
+UNJUDGED = "unjudged"
+"""The version of a score that was skipped because the evaluation names no judge for it."""
+
 
 class ValidationResult(BaseModel):
     """The gate's verdict and the validation metrics' scores.

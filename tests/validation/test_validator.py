@@ -63,6 +63,8 @@ async def test_a_caller_that_did_its_part_passes_and_its_scores_are_kept(
     assert result.thresholds == {
         GATE: 1.0,
         USER_BEHAVIORAL_FIDELITY: 1.0,
+        "user_speech_fidelity_quietest_dbfs": -45.0,
+        "user_speech_fidelity_most_clipped": 0.01,
         "user_speech_fidelity_rating_3": 0.03,
         "user_speech_fidelity_rating_2": 0.05,
     }
@@ -141,7 +143,7 @@ async def test_a_judge_that_fails_makes_its_metric_errored_and_the_next_verdict_
 
 
 @pytest.mark.parametrize("bypass", [False, True])
-@pytest.mark.parametrize("name", ["audio_user_clean.wav", "audio_assistant.wav"])
+@pytest.mark.parametrize("name", ["audio_user_clean.wav", "audio_user.wav", "audio_assistant.wav"])
 async def test_a_missing_recording_is_no_finished_conversation(
     validator: Validator,
     record: Record,
