@@ -118,6 +118,82 @@ def _settle(evaluation: str | None, chosen: _Chosen, *, dry_run: bool, preflight
 
 
 @app.command()
+def metrics(
+    evaluation: EvaluationArgument = None,
+    *,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", metavar="NAME", help="Only this one. Repeatable."),
+    ] = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only scores that could not be computed last time.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="All scores, also those that are up to date.")
+    ] = False,
+    record: RecordOption = None,
+    dry_run: DryRunOption = False,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the metrics that an evaluation may name.")
+    ] = False,
+) -> None:
+    """Score accepted conversations where a score is lacking, errored or of an older version.
+
+    Calls nobody. A score that can't be computed again stays as it was.
+    """
+    with _exit_codes():
+        if failed and force:
+            raise typer.BadParameter("--failed and --force exclude each other")
+        if list_all:
+            from orchestrator_assets.command_line.metric_list import list_metrics  # noqa: PLC0415
+
+            raise typer.Exit(list_metrics())
+        from orchestrator_assets.metrics.selection import ScoreChoice  # noqa: PLC0415
+
+        scores = ScoreChoice.FAILED if failed else ScoreChoice.OUTDATED
+        scores = ScoreChoice.ALL if force else scores
+        names, record_ids = metric or [], record or []
+        if dry_run:
+            from orchestrator_assets.command_line.score_plan import (  # noqa: PLC0415
+                show_score_plan as compute,
+            )
+        else:
+            from orchestrator_assets.command_line.metrics import (  # noqa: PLC0415
+                compute_metrics as compute,
+            )
+        raise typer.Exit(
+            compute(evaluation, metric_names=names, scores=scores, record_ids=record_ids)
+        )
+
+
+@app.command()
+def revalidate(
+    evaluation: EvaluationArgument = None,
+    *,
+    record: RecordOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Judge accepted conversations again, by the thresholds and judges of today. Calls nobody."""
+    with _exit_codes():
+        if dry_run:
+            from orchestrator_assets.command_line.plan import show_judging  # noqa: PLC0415
+
+            raise typer.Exit(show_judging(evaluation, record_ids=record or []))
+        from orchestrator_assets.command_line.revalidate import judge_again  # noqa: PLC0415
+
+        raise typer.Exit(judge_again(evaluation, record_ids=record or []))
+
+
+@app.command()
+def summarize(evaluation: EvaluationArgument = None) -> None:
+    """Write the summaries of an evaluation once more. Calls, judges and scores nothing."""
+    with _exit_codes():
+        from orchestrator_assets.command_line.summarize import summarize_again  # noqa: PLC0415
+
+        raise typer.Exit(summarize_again(evaluation))
+
+
+@app.command()
 def status(
     evaluation: EvaluationArgument = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON, with every task.")] = False,
@@ -177,6 +253,36 @@ def ui(
         from orchestrator_assets.command_line.ui import open_ui  # noqa: PLC0415
 
         open_ui(evaluation, host=host, port=port)
+
+
+@app.command()
+def doctor(
+    *,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=100, help="Calls for every fault, and as many without one.")
+    ] = 5,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fault", metavar="NAME", help="Plant only this. Repeatable.", show_default=False
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Keep the calls' files in this directory.", show_default=False
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Plant faults in real calls, and say how well the evaluator notices them.
+
+    Ends with 1 where it does not notice enough, or is off by too much.
+    """
+    with _exit_codes():
+        from orchestrator_assets.command_line.doctor import examine  # noqa: PLC0415
+
+        raise typer.Exit(examine(seeds, fault or (), keep=keep, as_json=json))
 
 
 @app.command()

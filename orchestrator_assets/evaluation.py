@@ -24,9 +24,10 @@ from orchestrator_assets.data_source import DataSource, as_data_source, read_sou
 from orchestrator_assets.errors import ConfigurationError, Fault
 from orchestrator_assets.fingerprints import fingerprint_of
 from orchestrator_assets.judges.settings import JudgeSettings
+from orchestrator_assets.metrics.composite_faults import composite_faults, threshold_faults
 from orchestrator_assets.metrics.composites import Composite
-from orchestrator_assets.metrics.registry import metric_names
-from orchestrator_assets.records import Record, Task, parse_records, tasks_of
+from orchestrator_assets.metrics.registry import faults_of, metric_names
+from orchestrator_assets.records import CallerVoice, Record, Task, parse_records, tasks_of
 
 PLACEHOLDER_AGENT_URL = "ws://agent.invalid/media"
 """Stands for an agent whose address is not known yet. No host is ever called so (RFC 6761)."""
@@ -62,8 +63,9 @@ class Agent(_Strict):
         default=None,
         pattern=r"^https?://",
         description=(
-            "Answers after a call with JSON: `initial_state`, `final_state`, `tool_calls`. "
-            "`{call_sid}` is the call, `{port}` as in `url`."
+            "Answers after a call with JSON, each field optional: `initial_state`, `final_state`, "
+            "`tool_calls`, `tools`, `agent_texts`, `instructions`. `{call_sid}` is the call, "
+            "`{port}` as in `url`."
         ),
     )
     parameters: dict[str, str] = Field(
@@ -84,13 +86,6 @@ class Agent(_Strict):
                     f"`{name}` has `{{port}}`, but there is no `command` to give it to"
                 )
         return self
-
-
-class CallerVoice(_Strict):
-    """How the caller sounds. Pitch is relative to the engine's own voice (1.0)."""
-
-    pitch: float = Field(default=1.1, ge=0.8, le=1.25)
-    speed: float = Field(default=1.0, ge=0.8, le=1.2)
 
 
 class Caller(_Strict):
@@ -288,6 +283,12 @@ class Evaluation(_Strict):
         )
 
 
+def not_named(evaluation: Evaluation, metric: str) -> str:
+    """Return what to say of a metric that is asked for, but not among the evaluation's."""
+    named = ", ".join(evaluation.metrics) or "none"
+    return f"{metric!r} is not in `metrics` of {evaluation.name} ({named}); add it there first"
+
+
 def load_evaluation(path: Path) -> Evaluation:
     """Read an evaluation from YAML.
 
@@ -312,7 +313,8 @@ def evaluation_from(values: dict[str, Any], path: Path) -> Evaluation:
             "output_dir": evaluation.output_dir.absolute(),
         }
     )
-    faults = [*_missing_data_set(path, values), *_unknown_metrics(path, evaluation)]
+    faults = [*_missing_data_set(path, values), *_metric_faults(path, evaluation)]
+    faults += [*_composite_faults(path, evaluation), *_judge_faults(path, evaluation)]
     if faults:
         raise ConfigurationError(faults)
     return evaluation
@@ -353,11 +355,27 @@ def _missing_data_set(path: Path, values: dict[str, Any]) -> list[Fault]:
     return [Fault(path, "data_set", f"there is no file {place}")]
 
 
-def _unknown_metrics(path: Path, evaluation: Evaluation) -> list[Fault]:
+def _metric_faults(path: Path, evaluation: Evaluation) -> list[Fault]:
     # Here rather than in the model, so that it is listed together with a missing data set.
-    known = metric_names()
-    return [
-        Fault(path, f"metrics.{index}", f"there is no metric {name!r}; known: {', '.join(known)}")
-        for index, name in enumerate(evaluation.metrics)
-        if name not in known
+    faults = faults_of(evaluation.metrics, has_judge=evaluation.judge is not None)
+    return [Fault(path, f"metrics.{index}", message) for index, message in faults]
+
+
+def _composite_faults(path: Path, evaluation: Evaluation) -> list[Fault]:
+    composites, metrics, known = evaluation.composites, evaluation.metrics, metric_names()
+    found = [
+        *composite_faults(composites, metrics, known),
+        *threshold_faults(evaluation.pass_thresholds, composites, metrics, known),
     ]
+    return [Fault(path, each.location, each.message) for each in found]
+
+
+def _judge_faults(path: Path, evaluation: Evaluation) -> list[Fault]:
+    listens = evaluation.validation.user_speech_fidelity.judged_by is SpeechJudge.AUDIO_JUDGE
+    if not listens or evaluation.audio_judge is not None:
+        return []
+    message = (
+        "is audio_judge, but the evaluation names none; add `audio_judge` with its `model`, "
+        "or `audio_judge: {}` to take model and key from the environment"
+    )
+    return [Fault(path, "validation.user_speech_fidelity.judged_by", message)]

@@ -26,9 +26,12 @@ from orchestrator_assets.attempts.protocols import (
     PlaceCall,
     Validate,
 )
+from orchestrator_assets.attempts.scoring import selection_for
 from orchestrator_assets.errors import OrchestratorError, StorageError
 from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.judges.judges import Judges
 from orchestrator_assets.metrics.computation import MetricsComputation
+from orchestrator_assets.metrics.selection import MetricSelection
 from orchestrator_assets.plan import plan
 from orchestrator_assets.preflight import check_before_calling
 from orchestrator_assets.provenance import resolved_configuration
@@ -36,10 +39,12 @@ from orchestrator_assets.records import Task
 from orchestrator_assets.run_setup import (
     AgentOnDemand,
     CallsOnDemand,
+    JudgesOnDemand,
     Preflight,
     ValidationOnDemand,
 )
 from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.summary.aggregation import Aggregation
 from orchestrator_assets.summary.refreshing import ChangeListener, refreshing
 from orchestrator_assets.summary.task_state import TaskStatus, read_task_state
 from orchestrator_assets.summary.writing import SummaryWriter, write_summaries
@@ -55,11 +60,12 @@ STOP_TIMEOUT_SECONDS = 120.0
 class EvaluationRun:
     """Brings tasks of an evaluation to an accepted conversation, and scores it.
 
-    Calls, validation and metrics are the evaluation's own unless given. `settled` collects the
-    outcomes as they come; it is complete, and the summaries are written, when `outcomes()` ends,
-    is cancelled or raises; what it raised of this package's errors is kept in `error`, and what
-    looked doubtful before the first call in `warnings`. Without `preflight`, or where the calls are
-    not the evaluation's own, nobody looks.
+    `metric_selection` tells which scores are computed: all where only metrics are asked for (by
+    `mode`), else those that are lacking. Calls, validation and metrics are the evaluation's own
+    unless given. `settled` collects the outcomes as they come; it is complete, and the summaries
+    are written, when `outcomes()` ends, is cancelled or raises; what it raised of this package's
+    errors is kept in `error`, and what looked doubtful before the first call in `warnings`. Without
+    `preflight`, or where the calls are not the evaluation's own, nobody looks.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class EvaluationRun:
         *,
         mode: AttemptMode = AttemptMode.CALL,
         run_id: str,
+        metric_selection: MetricSelection | None = None,
         listener: AttemptListener | None = None,
         place_call: PlaceCall | None = None,
         validate: Validate | None = None,
@@ -79,6 +86,7 @@ class EvaluationRun:
         self.tasks = tuple(tasks)
         self.mode = mode
         self.run_id = run_id
+        self.metric_selection = metric_selection or selection_for(mode)
         self.run_directory = RunDirectory(evaluation.run_directory)
         self.settled: list[TaskOutcome] = []
         self.error: OrchestratorError | None = None
@@ -121,15 +129,19 @@ class EvaluationRun:
         preflight = Preflight()
         agent = AgentOnDemand(evaluation, run_directory.root / AGENT_LOG_FILE)
         calls = CallsOnDemand(evaluation, agent, preflight)
+        judges = JudgesOnDemand(evaluation, preflight)
         news = ChangeListener(self._listener)
-        summaries = SummaryWriter(run_directory, evaluation.load_tasks())
+        summaries = SummaryWriter(
+            run_directory, evaluation.load_tasks(), Aggregation.of(evaluation)
+        )
         write_configuration(evaluation)
         async with AsyncExitStack() as endings:
             endings.push(self._write_last_summaries)
             endings.push_async_callback(agent.stop)
             endings.push_async_callback(calls.stop)
+            endings.push_async_callback(judges.aclose)
             await endings.enter_async_context(refreshing(news.changed, summaries.write))
-            async with aclosing(self._attempts(preflight, calls, news)) as attempts:
+            async with aclosing(self._attempts(preflight, calls, judges, news)) as attempts:
                 async for outcome in attempts:
                     yield outcome
 
@@ -147,16 +159,23 @@ class EvaluationRun:
             logger.warning("nor can the summaries be written", exc_info=True)
 
     async def _attempts(
-        self, preflight: Preflight, calls: CallsOnDemand, listener: AttemptListener
+        self,
+        preflight: Preflight,
+        calls: CallsOnDemand,
+        judges: Judges,
+        listener: AttemptListener,
     ) -> AsyncGenerator[TaskOutcome, None]:
         evaluation = self.evaluation
         attempts = run_attempts(
             self.tasks,
             run_directory=self.run_directory,
             place_call=self._place_call or calls,
-            validate=self._validate or ValidationOnDemand(evaluation, preflight),
+            validate=self._validate or ValidationOnDemand(evaluation, preflight, judges),
             compute_metrics=(
-                self._compute_metrics or MetricsComputation(evaluation.metrics).compute
+                self._compute_metrics
+                or MetricsComputation(
+                    evaluation.metrics, judges=judges, selection=self.metric_selection
+                ).compute
             ),
             fingerprint=evaluation.call_fingerprint,
             limits=AttemptLimits(
@@ -204,7 +223,11 @@ def write_configuration(evaluation: Evaluation) -> None:
 
 def write_evaluation_summaries(evaluation: Evaluation) -> None:
     """Write the summaries of all tasks of an evaluation, from its run directory alone."""
-    write_summaries(RunDirectory(evaluation.run_directory), evaluation.load_tasks())
+    write_summaries(
+        RunDirectory(evaluation.run_directory),
+        evaluation.load_tasks(),
+        Aggregation.of(evaluation),
+    )
 
 
 def failed_tasks(evaluation: Evaluation) -> list[Task]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -25,17 +25,20 @@ from orchestrator_assets.attempts.resident import (
     read_result,
     standing_acceptance,
 )
-from orchestrator_assets.attempts.scoring import stored_metrics
+from orchestrator_assets.attempts.scoring import selection_for
 from orchestrator_assets.attempts.tries import end_of_tries, open_tries
 from orchestrator_assets.call.conversation import ADOPTED_FINGERPRINT
 from orchestrator_assets.errors import RunDirectoryError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.expected_time import ExpectedTime
 from orchestrator_assets.fingerprints import changed_parts
+from orchestrator_assets.metrics.registry import code_versions, create_metrics
+from orchestrator_assets.metrics.selection import MetricSelection, StaleScore, stale_scores
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.journal import Journal
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.summary.bare_journal import read_bare_events
+from orchestrator_assets.summary.standing_scores import standing_scores
 
 AUDIO_BYTES_PER_SECOND = 3 * 2 * 8_000 + 2 * 16_000
 """Of a call: three tracks at 8 kHz and the clean caller at 16 kHz, PCM16."""
@@ -58,8 +61,9 @@ class TaskPlan:
 
     `attempts_before` are its finished attempts. `stale`: it has an accepted or unfinished
     conversation that can't be used, since it is gone or was made under other conditions; `changed`
-    names these conditions, if they are known. `metrics` are those that are lacking; a task to be
-    called or judged lacks them all.
+    names these conditions, if they are known. `metrics` are those to compute; a task to be called
+    or judged lacks them all. `stale_scores` are there of a conversation that is reused, computed
+    again or not.
     """
 
     task: Task
@@ -69,6 +73,7 @@ class TaskPlan:
     stale: bool = False
     changed: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    stale_scores: tuple[StaleScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +119,28 @@ class Plan:
         return dict(Counter(name for each in self.tasks for name in each.metrics))
 
     @property
+    def stale_scores(self) -> dict[StaleScore, int]:
+        """On how many conversations each score is of another version than the code."""
+        return dict(Counter(score for each in self.tasks for score in each.stale_scores))
+
+    @property
     def disk_needed_bytes(self) -> int:
         """How much audio the planned calls record."""
         return round(self.call_seconds * AUDIO_BYTES_PER_SECOND)
 
 
 def plan(
-    evaluation: Evaluation, tasks: Iterable[Task], mode: AttemptMode = AttemptMode.CALL
+    evaluation: Evaluation,
+    tasks: Iterable[Task],
+    mode: AttemptMode = AttemptMode.CALL,
+    metric_selection: MetricSelection | None = None,
 ) -> Plan:
     """Return what an invocation would do with the tasks.
 
     Calls nobody, starts nothing and writes nothing. A task with a damaged journal is planned as
     one nothing can be done with.
     """
-    planner = _Planner(evaluation, mode)
+    planner = _Planner(evaluation, mode, metric_selection or selection_for(mode))
     chosen = tuple(planner.task_plan(task) for task in tasks)
     to_call = [each.task for each in chosen if each.step is Step.CALL]
     return Plan(
@@ -184,9 +197,13 @@ class _Facts:
 
 
 class _Planner:
-    def __init__(self, evaluation: Evaluation, mode: AttemptMode) -> None:
+    def __init__(
+        self, evaluation: Evaluation, mode: AttemptMode, metric_selection: MetricSelection
+    ) -> None:
         self._evaluation = evaluation
         self._mode = mode
+        self._versions = code_versions(create_metrics(evaluation.metrics))
+        self._metric_selection = metric_selection
         self._run_directory = RunDirectory(evaluation.run_directory)
         self._limits = AttemptLimits(
             max_attempts=evaluation.max_attempts,
@@ -302,6 +319,7 @@ class _Planner:
         stale: bool = False,
         changed: tuple[str, ...] = (),
     ) -> TaskPlan:
+        computed, stale_ones = self._scores(facts, step)
         return TaskPlan(
             task=facts.task,
             step=step,
@@ -309,16 +327,16 @@ class _Planner:
             attempts_before=len(facts.history.finished),
             stale=stale,
             changed=changed,
-            metrics=self._lacking_metrics(facts, step),
+            metrics=tuple(computed),
+            stale_scores=tuple(stale_ones),
         )
 
-    def _lacking_metrics(self, facts: _Facts, step: Step) -> tuple[str, ...]:
-        wanted: Sequence[str] = self._evaluation.metrics
+    def _scores(self, facts: _Facts, step: Step) -> tuple[list[str], list[StaleScore]]:
+        """Return which metrics are computed, and which of the scores that stay there are stale."""
+        versions, selection = self._versions, self._metric_selection
+        if step is Step.REUSE:
+            stored = standing_scores(self._run_directory.task_directory(facts.task))
+            return selection.of(versions, stored), stale_scores(versions, stored)
         if step is Step.NOTHING or self._mode is AttemptMode.VALIDATE_ONLY:
-            return ()
-        if step is not Step.REUSE or self._mode is AttemptMode.METRICS_ONLY:
-            return tuple(wanted)
-        stored = stored_metrics(self._run_directory.task_directory(facts.task))
-        return tuple(
-            name for name in wanted if name not in stored or stored[name].error is not None
-        )
+            return [], []
+        return selection.of(versions, {}), []

@@ -18,7 +18,9 @@ from orchestrator_assets.call.conversation import ConversationResult
 from orchestrator_assets.call.speech.engines import default_speech_to_text
 from orchestrator_assets.call.worker_pool import WorkerPool
 from orchestrator_assets.errors import OrchestratorError
-from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.evaluation import Evaluation, SpeechJudge
+from orchestrator_assets.judges.judge import Judge
+from orchestrator_assets.judges.judges import Judges
 from orchestrator_assets.records import Task
 from orchestrator_assets.validation.result import ValidationResult
 from orchestrator_assets.validation.validator import Validator
@@ -119,12 +121,34 @@ class CallsOnDemand:
         return await self._started.enter_async_context(WorkerPool(self._evaluation, address))
 
 
-class ValidationOnDemand:
-    """Judges conversations; the first one loads the speech engine."""
+class JudgesOnDemand(Judges):
+    """The evaluation's judges, made when one is first needed. Ended by `aclose()`.
+
+    One that is not configured keeps the run from going on.
+    """
 
     def __init__(self, evaluation: Evaluation, preflight: Preflight) -> None:
+        super().__init__(evaluation.judge, evaluation.audio_judge)
+        self._preflight = preflight
+
+    async def text(self) -> Judge:
+        """Return the judge that reads."""
+        return await self._preflight.required(super().text())
+
+    async def audio(self) -> Judge:
+        """Return the judge that listens."""
+        return await self._preflight.required(super().audio())
+
+
+class ValidationOnDemand:
+    """Judges conversations; the first one loads the speech engine, and makes the audio judge."""
+
+    def __init__(
+        self, evaluation: Evaluation, preflight: Preflight, judges: Judges | None = None
+    ) -> None:
         self._evaluation = evaluation
         self._preflight = preflight
+        self._judges = judges
         self._lock = asyncio.Lock()
         self._validator: Validator | None = None
 
@@ -138,5 +162,11 @@ class ValidationOnDemand:
             if self._validator is None:
                 loading = asyncio.to_thread(default_speech_to_text)
                 speech_to_text = await self._preflight.required(loading)
-                self._validator = Validator(self._evaluation.validation, speech_to_text)
+                validation = self._evaluation.validation
+                judged_by = validation.user_speech_fidelity.judged_by
+                if judged_by is SpeechJudge.AUDIO_JUDGE and self._judges is not None:
+                    await self._judges.audio()
+                self._validator = Validator(
+                    validation, speech_to_text, judges=self._judges, caller=self._evaluation.caller
+                )
             return self._validator

@@ -27,7 +27,7 @@ class AttemptMode(StrEnum):
     VALIDATE_ONLY = "validate_only"
     """Judge the conversations that are there, accepted ones too. Calls nobody, moves nothing."""
     METRICS_ONLY = "metrics_only"
-    """Compute the metrics of accepted conversations."""
+    """Compute metrics of accepted conversations, those they have included if they are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,16 @@ class Validate(Protocol):
 
 
 class ComputeMetrics(Protocol):
-    """Scores the agent in an accepted conversation, and writes the scores to `metrics.json`."""
+    """Scores the agent in an accepted conversation, and writes the scores to `metrics.json`.
+
+    It computes what it was made for, which may leave scores that are there already as they are.
+    """
 
     async def __call__(self, task: Task, directory: Path, /) -> Mapping[str, MetricScore]:
-        """Return the scores by name; what could not be scored has an `error`."""
+        """Return the scores that were computed, by name.
+
+        What could not be scored has an `error`, or a `latest_error` beside its earlier score.
+        """
         ...
 
 

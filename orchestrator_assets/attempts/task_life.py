@@ -228,7 +228,7 @@ class TaskLife:
         if not compute or not (again or lacking_metrics(wanted, self._metrics)):
             return
         try:
-            self._metrics = await own_failure(context.compute_metrics(self._task, files.directory))
+            computed = await own_failure(context.compute_metrics(self._task, files.directory))
         except Exception as error:
             raise_if_storage(error)
             logger.exception("metrics of %s failed", self._task.id)
@@ -236,9 +236,12 @@ class TaskLife:
             await files.record(
                 AttemptEventKind.METRICS_COMPUTED, accepted.number, error=describe(error)
             )
-        else:
-            scores = {name: score.normalized_score for name, score in self._metrics.items()}
-            await files.record(AttemptEventKind.METRICS_COMPUTED, accepted.number, scores=scores)
+            return
+        if not computed and self._metrics:
+            return
+        self._metrics = {**self._metrics, **computed}
+        scores = {name: score.normalized_score for name, score in self._metrics.items()}
+        await files.record(AttemptEventKind.METRICS_COMPUTED, accepted.number, scores=scores)
 
     async def _outcome(self) -> TaskOutcome:
         accepted = self._files.accepted

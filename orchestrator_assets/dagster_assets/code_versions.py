@@ -15,13 +15,8 @@ from orchestrator_assets.attempts.outcomes import TaskOutcome
 from orchestrator_assets.dagster_assets.keys import UPSTREAM, TaskAsset, task_asset_key
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.metrics.base import MetricScore
-from orchestrator_assets.metrics.registry import create_metrics
-from orchestrator_assets.validation import behavioral_fidelity, gate, speech_fidelity
-from orchestrator_assets.validation.result import (
-    GATE,
-    USER_BEHAVIORAL_FIDELITY,
-    USER_SPEECH_FIDELITY,
-)
+from orchestrator_assets.metrics.registry import code_versions, create_metrics
+from orchestrator_assets.validation.versions import recorded_version, validation_versions
 
 # Raise it when what the asset holds is computed differently.
 _OWN_VERSIONS = {
@@ -29,7 +24,7 @@ _OWN_VERSIONS = {
     TaskAsset.AUDIO: "1",
     TaskAsset.RECORD_SUMMARY: "1",
 }
-SUMMARY_VERSION = "1"
+SUMMARY_VERSION = "2"
 _NOT_COMPUTED = "none"
 _DIGITS = 16
 
@@ -87,12 +82,8 @@ def _input_tags(evaluation: Evaluation, upstream: TaskAsset, version: str) -> di
 
 def _current_versions(evaluation: Evaluation, asset: TaskAsset) -> dict[str, str]:
     if asset is TaskAsset.METRICS:
-        return {metric.name: metric.code_version for metric in create_metrics(evaluation.metrics)}
-    return {
-        GATE: gate.VERSION,
-        USER_BEHAVIORAL_FIDELITY: behavioral_fidelity.VERSION,
-        USER_SPEECH_FIDELITY: speech_fidelity.VERSION,
-    }
+        return code_versions(create_metrics(evaluation.metrics))
+    return validation_versions(evaluation.validation, has_judge=evaluation.judge is not None)
 
 
 def _recorded_version(evaluation: Evaluation, asset: TaskAsset, outcome: TaskOutcome) -> str:
@@ -101,8 +92,15 @@ def _recorded_version(evaluation: Evaluation, asset: TaskAsset, outcome: TaskOut
     current = _current_versions(evaluation, asset)
     scores = _scores(asset, outcome)
     if asset is TaskAsset.VALIDATION:
-        # What was not judged, for there was nothing to judge it by, needs no judging again.
-        return _joined({name: _version(scores.get(name), now) for name, now in current.items()})
+        has_judge = evaluation.judge is not None
+        return _joined(
+            {
+                name: recorded_version(
+                    name, scores.get(name), evaluation.validation, has_judge=has_judge
+                )
+                for name in current
+            }
+        )
     return _joined(
         {
             name: _version(scores[name], now) if name in scores else _NOT_COMPUTED

@@ -6,7 +6,8 @@ import dagster as dg
 from pydantic import Field, TypeAdapter, ValidationError
 
 from orchestrator_assets.errors import ConfigurationError, Fault
-from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.evaluation import Evaluation, not_named
+from orchestrator_assets.metrics.selection import MetricSelection, ScoreChoice
 
 _CALLING_SETTINGS = ("max_attempts", "max_concurrent_conversations")
 
@@ -50,6 +51,26 @@ class RevalidationConfig(TaskChoice, CallLimits):
     """Run configuration of the job that judges accepted conversations again."""
 
 
+class MetricsConfig(TaskChoice):
+    """Run configuration of the job that computes metrics again."""
+
+    metric_names: list[str] | None = Field(
+        default=None,
+        description=(
+            "Only these metrics, by the names they have in the evaluation's `metrics`; all of them "
+            "if absent. The scores of the others are left as they are."
+        ),
+    )
+    scores: str = Field(
+        default=ScoreChoice.ALL.value,
+        description=(
+            "Which of their scores: `lacking` (never computed, or errored), `failed` (errored when "
+            "they were last computed), `outdated` (these, and those of another version of the "
+            "metric's code), or `all`. A score that can't be computed again stays as it was."
+        ),
+    )
+
+
 class AttemptConfig(TaskChoice, CallLimits):
     """Run configuration of the assets, and of the job that works on the whole data set."""
 
@@ -90,6 +111,28 @@ def with_limits(evaluation: Evaluation, limits: CallLimits) -> Evaluation:
     if faults:
         raise ConfigurationError(faults)
     return evaluation.model_copy(update=wanted)
+
+
+def metric_selection_of(evaluation: Evaluation, config: MetricsConfig) -> MetricSelection:
+    """Return which scores a run computes.
+
+    Raises ConfigurationError, listing every metric that the evaluation does not name.
+    """
+    names = config.metric_names
+    faults = [
+        Fault(None, "run config, metric_names", not_named(evaluation, name))
+        for name in names or ()
+        if name not in evaluation.metrics
+    ]
+    if config.scores not in tuple(ScoreChoice):
+        choices = ", ".join(ScoreChoice)
+        message = f"{config.scores!r} can't be used; choose one of {choices}"
+        faults.append(Fault(None, "run config, scores", message))
+    if names is not None and not names:
+        faults.append(Fault(None, "run config, metric_names", "is empty; name a metric"))
+    if faults:
+        raise ConfigurationError(faults)
+    return MetricSelection(ScoreChoice(config.scores), None if names is None else frozenset(names))
 
 
 def _fault(name: str, value: int) -> str | None:

@@ -14,9 +14,10 @@ import dagster as dg
 from orchestrator_assets.attempts.protocols import AttemptMode
 from orchestrator_assets.dagster_assets.config import (
     AttemptConfig,
+    MetricsConfig,
     RerunConfig,
     RevalidationConfig,
-    TaskChoice,
+    metric_selection_of,
     with_limits,
 )
 from orchestrator_assets.dagster_assets.keys import (
@@ -134,6 +135,9 @@ def _revalidate(evaluation: Evaluation, create_run: CreateRun) -> dg.JobDefiniti
         with failing_clearly(evaluation):
             limited = with_limits(evaluation, config)
             phases = phases_of(tuple(TaskAsset), revalidate=True)
+            if limited.max_attempts == 0:
+                # The pass that calls would only judge once more what was just found wanting.
+                phases = (Phase(AttemptMode.VALIDATE_ONLY, frozenset(TaskAsset)),)
             chosen = choose_tasks(context.instance, evaluation, config, accepted_keys)
             work_on(context, limited, chosen, phases, create_run)
 
@@ -151,17 +155,19 @@ def _recompute_metrics(evaluation: Evaluation, create_run: CreateRun) -> dg.JobD
     assets = frozenset({TaskAsset.METRICS, TaskAsset.RECORD_SUMMARY})
 
     @dg.op(name=job_op_name(evaluation.name, kind), pool=calls_pool(evaluation.name))
-    def metrics_computation(context: dg.OpExecutionContext, config: TaskChoice) -> None:
+    def metrics_computation(context: dg.OpExecutionContext, config: MetricsConfig) -> None:
         with failing_clearly(evaluation):
+            selection = metric_selection_of(evaluation, config)
             chosen = choose_tasks(context.instance, evaluation, config, accepted_keys)
-            phase = Phase(AttemptMode.METRICS_ONLY, assets)
+            phase = Phase(AttemptMode.METRICS_ONLY, assets, selection)
             work_on(context, evaluation, chosen, (phase,), create_run)
 
     return _job(
         evaluation,
         kind,
         metrics_computation,
-        f"Scores the accepted conversations of {evaluation.name} again. Calls and judges nobody.",
+        f"Scores the accepted conversations of {evaluation.name} again: all scores, or those that "
+        "are chosen by `metric_names` and `scores`. Calls nobody.",
     )
 
 

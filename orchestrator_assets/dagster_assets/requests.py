@@ -9,15 +9,20 @@ import dagster as dg
 
 from orchestrator_assets.attempts.protocols import AttemptMode
 from orchestrator_assets.dagster_assets.keys import TaskAsset
+from orchestrator_assets.metrics.selection import MetricSelection
 from orchestrator_assets.records import Task
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One pass over the tasks: what is done with them, and the assets that stand for it."""
+    """One pass over the tasks: what is done with them, and the assets that stand for it.
+
+    `metric_selection` are the scores it computes, where they are not the mode's own.
+    """
 
     mode: AttemptMode
     assets: frozenset[TaskAsset]
+    metric_selection: MetricSelection | None = None
 
     def materialised_assets(self, *, reused: bool) -> list[TaskAsset]:
         """Return the assets an accepted task is materialised in.

@@ -40,6 +40,7 @@ from orchestrator_assets.dagster_assets.task_metadata import failures_table
 from orchestrator_assets.errors import OrchestratorError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun, OutcomeStream
+from orchestrator_assets.metrics.selection import MetricSelection
 from orchestrator_assets.records import Task
 
 logger = logging.getLogger(__name__)
@@ -49,7 +50,13 @@ class CreateRun(Protocol):
     """Makes the run that settles tasks; replaced to inject callers, judges and listeners."""
 
     def __call__(
-        self, evaluation: Evaluation, tasks: Iterable[Task], *, mode: AttemptMode, run_id: str
+        self,
+        evaluation: Evaluation,
+        tasks: Iterable[Task],
+        *,
+        mode: AttemptMode,
+        run_id: str,
+        metric_selection: MetricSelection | None,
     ) -> EvaluationRun:
         """Return a run that has not started yet."""
         ...
@@ -70,7 +77,13 @@ def settle_tasks(
     try:
         for phase in request.phases:
             settled.clear()
-            run = create_run(evaluation, request.tasks, mode=phase.mode, run_id=context.run_id)
+            run = create_run(
+                evaluation,
+                request.tasks,
+                mode=phase.mode,
+                run_id=context.run_id,
+                metric_selection=phase.metric_selection,
+            )
             _record_outcomes(context, phase, run, settled)
     except Exception as error:
         _fail_partitions(context, evaluation, request, settled)
