@@ -119,7 +119,10 @@ class WatchedRun:
         return path
 
     def _is_unexplained(self) -> bool:
-        return all(outcome.accepted for outcome in self.settled)
+        """Whether no task that failed says why the run did: it broke off, or all were accepted."""
+        run = self._run
+        everybody_settled = run is not None and len(run.settled) == len(run.tasks)
+        return not everybody_settled or all(outcome.accepted for outcome in self.settled)
 
 
 def _end_like_an_interrupt(*signals: signal.Signals) -> None:

@@ -147,11 +147,10 @@ class Judge:
     async def _received(self, question: _Question) -> _Received:
         """Return what the endpoint sends. Raises JudgeError if it sends nothing."""
         try:
-            async with self._places:
-                with self._outage.passage() as passage:
-                    # Not before it has its place: a recording takes much memory.
-                    request = await self._in_thread(question.build)
-                    return await self._with_retries(question, request, passage)
+            async with self._places, self._outage.passage() as passage:
+                # Not before it has its place: a recording takes much memory.
+                request = await self._in_thread(question.build)
+                return await self._with_retries(question, request, passage)
         except (PausedError, NoAnswerError) as error:
             raise self._error(question, str(error)) from None
 
@@ -170,7 +169,7 @@ class Judge:
                     raise
                 retries_left -= 1
                 await self._sleep(wait)
-                self._outage.check()
+                await self._outage.over()
             else:
                 self._outage.answered()
                 return received

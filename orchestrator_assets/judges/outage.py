@@ -5,8 +5,9 @@ Ten thousand questions that each wait out the backoff would take a day to learn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from orchestrator_assets.judges.failures import PausedError
@@ -26,7 +27,8 @@ class Outage:
     """What is known of an endpoint that gives no answers.
 
     Once a question went without one, and no other was answered meanwhile, nobody asks for
-    `pause_seconds` (0: never mind). Then a single question may, and decides for all.
+    `pause_seconds` (0: never mind). Then a single question may, and decides for all; those that
+    come meanwhile wait for what it finds.
     """
 
     def __init__(self, pause_seconds: float, clock: Callable[[], float]) -> None:
@@ -34,31 +36,35 @@ class Outage:
         self._clock = clock
         self._until: float | None = None
         self._reason = ""
-        self._probing = False
+        self._probe_over: asyncio.Event | None = None
         self._answered_at = -1.0
 
-    @contextmanager
-    def passage(self) -> Iterator[Passage]:
+    @asynccontextmanager
+    async def passage(self) -> AsyncIterator[Passage]:
         """Give leave to ask one question. Raises PausedError if nobody may."""
+        await self.over()
         now = self._clock()
-        is_probe = self._until is not None
-        if is_probe:
-            self.check()
-            self._probing = True
-        try:
-            yield Passage(now, is_probe)
-        finally:
-            if is_probe:
-                self._probing = False
-
-    def check(self) -> None:
-        """Raise PausedError if nobody may ask now."""
         if self._until is None:
+            yield Passage(now, is_probe=False)
             return
-        remaining = self._until - self._clock()
-        if remaining > 0 or self._probing:
-            again = f"for {remaining:.0f} s more" if remaining > 0 else "until a first one has been"
-            raise PausedError(f"not asked {again}, for it gave no answer: {self._reason}")
+        probe_over = self._probe_over = asyncio.Event()
+        try:
+            yield Passage(now, is_probe=True)
+        finally:
+            self._probe_over = None
+            probe_over.set()
+
+    async def over(self) -> None:
+        """Return as soon as somebody may ask. Raises PausedError if it is to be later."""
+        while self._until is not None:
+            remaining = self._until - self._clock()
+            if remaining > 0:
+                raise PausedError(
+                    f"not asked for {remaining:.0f} s more, for it gave no answer: {self._reason}"
+                )
+            if self._probe_over is None:
+                return
+            await self._probe_over.wait()
 
     def answered(self) -> None:
         """Note that the endpoint answers."""

@@ -49,12 +49,14 @@ async def test_the_first_question_after_the_pause_asks_once_and_decides_for_all(
     assert "not asked for 30 s more" in str(await judge.error())
 
 
-async def test_only_one_question_finds_out_and_the_others_do_not_wait(
-    asking: MakeAsking, server: JudgeServer, sleeps: Sleeps
+@pytest.mark.parametrize("answered", [True, False])
+async def test_only_one_question_finds_out_and_the_others_wait_for_what_it_finds(
+    asking: MakeAsking, server: JudgeServer, sleeps: Sleeps, answered: bool
 ) -> None:
     held = threading.Event()
-    server.script = [fails(500), holds(held, {"rating": 1, "reason": ""})]
-    judge = asking(max_retries=0)
+    found = holds(held, {"rating": 1, "reason": ""}) if answered else hangs()
+    server.script = [fails(500), found]
+    judge = asking(max_retries=0, timeout_seconds=60 if answered else 0.5)
     await judge.error()
     sleeps.now += 31
 
@@ -62,11 +64,13 @@ async def test_only_one_question_finds_out_and_the_others_do_not_wait(
     async with asyncio.timeout(10):
         while len(server.requests) < 2:
             await asyncio.sleep(0.005)
-    assert "not asked until a first one has been" in str(await judge.error())
+    others = asyncio.gather(judge.ask(), judge.ask(), return_exceptions=True)
     held.set()
+    await asyncio.wait({first, others})
 
-    assert (await first).answer.rating == 1
-    assert (await judge.ask()).answer.rating == 3
+    ratings = [getattr(getattr(each, "answer", None), "rating", None) for each in others.result()]
+    assert ratings == ([3, 3] if answered else [None, None])
+    assert len(server.requests) == (4 if answered else 2)
 
 
 async def test_a_cancelled_first_question_leaves_it_to_the_next(
