@@ -1,7 +1,7 @@
 """Whether the recordings of a call are fit to be evidence.
 
 Everything else that is said of a call is measured in its two tracks. They must be there, whole, on
-one time line, and carry sound; what was recorded too loud is distorted.
+one time line, and carry sound that people can understand.
 """
 
 from __future__ import annotations
@@ -9,120 +9,132 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from orchestrator_assets.audio.samples import FULL_SCALE, Samples
+from orchestrator_assets.audio.clipping import clipped_samples
+from orchestrator_assets.audio.drift import Drift, drift_between
+from orchestrator_assets.audio.findings import Finding, FindingKind, Severity, Side
+from orchestrator_assets.audio.gaps import Witness
+from orchestrator_assets.audio.track import Track, measured_track
+from orchestrator_assets.audio.track_findings import (
+    fault,
+    findings_in_time,
+    findings_of_drift,
+    findings_of_levels,
+    unequal_tracks,
+)
 from orchestrator_assets.audio.wav import header_fault, read_wav
 
-_LENGTH_TOLERANCE_SECONDS = 0.02
-"""A frame: where a process was killed between two appends, one track has one more."""
-_SILENCE_PEAK = 10 ** (-60 / 20)
-"""Of full scale; speech on the line peaks above -40 dBFS, mu-law idle noise below -70."""
-_CLIPPED_LEVEL = 32_100
-"""Mu-law's loudest sample is 32124, PCM16's 32767."""
-_CLIPPED_RUN = 3
-_CLIPPED_SHARE = 0.001
-"""A peak may touch full scale; above a thousandth of the samples it is audible."""
+__all__ = ["AudioEvidence", "Track", "audio_evidence", "clipped_samples"]
 
-
-@dataclass(frozen=True, slots=True)
-class Track:
-    """One side of the call. `clipped_samples` are those in runs at full scale, of 3 or more."""
-
-    samples: Samples
-    sample_rate_hz: int
-    clipped_samples: int
-
-    @property
-    def duration_seconds(self) -> float:
-        """How long the track is."""
-        return self.samples.size / self.sample_rate_hz
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether nothing in it is louder than -60 dBFS."""
-        return self.samples.size == 0 or _peak(self.samples) < _SILENCE_PEAK
-
-    @property
-    def is_clipped(self) -> bool:
-        """Whether more than a thousandth of it is clipped."""
-        return self.clipped_samples > _CLIPPED_SHARE * self.samples.size
+_RATES_HZ = range(4_000, 400_000)
 
 
 @dataclass(frozen=True, slots=True)
 class AudioEvidence:
-    """What was found. `faults` make it no evidence; `doubts` are for people to listen to."""
+    """What was found in the recordings, and what was measured.
+
+    `drift` is by how much the caller's line track is behind its clean one; None where there is no
+    clean track, or too little speech.
+    """
 
     caller: Track | None
     agent: Track | None
-    faults: tuple[str, ...]
-    doubts: tuple[str, ...]
+    drift: Drift | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def faults(self) -> tuple[Finding, ...]:
+        """What makes the recordings no evidence."""
+        return tuple(each for each in self.findings if each.severity is Severity.FAULT)
+
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """What people should listen to."""
+        return tuple(each for each in self.findings if each.severity is Severity.DOUBT)
 
     @property
     def sound(self) -> bool:
         """Whether nothing is wrong with the recordings."""
-        return not self.faults and not self.doubts
+        return not self.findings
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What was measured, by name; what could not be measured is left out."""
+        measured: dict[str, float | None] = {}
+        for side, track in ((Side.CALLER, self.caller), (Side.AGENT, self.agent)):
+            if track is not None:
+                measured |= track.numbers(side)
+        if self.drift is not None:
+            measured |= {
+                "caller_offset_ms": self.drift.offset_ms,
+                "caller_drift_ms": self.drift.drift_ms,
+                "caller_drift_ms_per_minute": self.drift.drift_ms_per_minute,
+            }
+        return {name: float(value) for name, value in measured.items() if value is not None}
 
 
-def audio_evidence(caller_path: Path, agent_path: Path) -> AudioEvidence:
-    """Return what the caller's and the agent's recording are worth. Raises nothing."""
-    faults: list[str] = []
-    doubts: list[str] = []
-    caller = _track("caller", caller_path, faults)
-    agent = _track("agent", agent_path, faults)
+def audio_evidence(
+    caller_path: Path, agent_path: Path, *, clean_path: Path | None = None
+) -> AudioEvidence:
+    """Return what the caller's and the agent's recording are worth. Raises nothing.
+
+    `clean_path` is the caller's sound before the line, if there is such a track. It is only read to
+    be compared with the other; that it is missing is no finding.
+    """
+    findings: list[Finding] = []
+    caller = _track(Side.CALLER, caller_path, findings)
+    agent = _track(Side.AGENT, agent_path, findings)
+    clean = _clean_track(clean_path)
+    drift = _drift(caller, clean)
+    of_drift = list(findings_of_drift(drift, caller))
     if caller is not None and agent is not None:
-        unequal = _difference(caller, agent)
-        if unequal is not None:
-            faults.append(unequal)
-    if caller is not None and caller.is_silent:
-        faults.append("the caller's track is silent")
-    if agent is not None and agent.is_silent:
-        # That may be what happened: an agent that never spoke.
-        doubts.append("the agent's track is silent")
-    for name, track in (("caller", caller), ("agent", agent)):
-        if track is not None and track.is_clipped:
-            share = track.clipped_samples / track.samples.size
-            doubts.append(f"the {name}'s track is clipped ({share:.1%} of it)")
-    return AudioEvidence(caller, agent, tuple(faults), tuple(doubts))
+        findings += unequal_tracks(caller, agent)
+    if caller is not None:
+        # Where the tracks are apart, one is silent where the other sounds for no other reason.
+        witness = clean if drift is not None and not of_drift else None
+        findings += findings_of_levels(Side.CALLER, caller)
+        findings += findings_in_time(Side.CALLER, caller, agent, witness)
+    if agent is not None:
+        findings += findings_of_levels(Side.AGENT, agent)
+        findings += findings_in_time(Side.AGENT, agent, caller, None)
+    return AudioEvidence(caller, agent, drift, (*findings, *of_drift))
 
 
-def clipped_samples(samples: Samples) -> int:
-    """Return how many samples lie in runs of at least three at full scale."""
-    loud = np.abs(samples.astype(np.int32)) >= _CLIPPED_LEVEL
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], loud, [False])).astype(np.int8)))
-    lengths = edges[1::2] - edges[::2]
-    return int(lengths[lengths >= _CLIPPED_RUN].sum())
-
-
-def _track(name: str, path: Path, faults: list[str]) -> Track | None:
+def _track(side: Side, path: Path, findings: list[Finding]) -> Track | None:
     try:
-        fault = header_fault(path)
+        damage = header_fault(path)
         samples, sample_rate_hz = read_wav(path)
+        if sample_rate_hz not in _RATES_HZ:
+            raise ValueError(f"a sample rate of {sample_rate_hz} Hz is none for speech")
     except FileNotFoundError:
-        faults.append(f"the {name}'s track is missing")
+        findings.append(fault(FindingKind.MISSING, side, f"the {side}'s track is missing"))
         return None
-    except (OSError, ValueError, RuntimeError) as error:
-        faults.append(f"the {name}'s track can't be read: {error}")
+    except (OSError, ValueError, RuntimeError, MemoryError) as error:
+        message = f"the {side}'s track can't be read: {error}"
+        findings.append(fault(FindingKind.UNREADABLE, side, message))
         return None
-    if fault is not None:
-        faults.append(f"the {name}'s track is damaged: {fault}")
-    return Track(samples, sample_rate_hz, clipped_samples(samples))
+    if damage is not None:
+        message = f"the {side}'s track is damaged: {damage}"
+        findings.append(fault(FindingKind.DAMAGED_HEADER, side, message))
+    return measured_track(samples, sample_rate_hz)
 
 
-def _difference(caller: Track, agent: Track) -> str | None:
-    if caller.sample_rate_hz != agent.sample_rate_hz:
-        return (
-            f"the tracks have different sample rates ({caller.sample_rate_hz} Hz the caller's, "
-            f"{agent.sample_rate_hz} Hz the agent's)"
-        )
-    tolerance = round(_LENGTH_TOLERANCE_SECONDS * caller.sample_rate_hz)
-    if abs(caller.samples.size - agent.samples.size) <= tolerance:
+def _drift(caller: Track | None, clean: Witness | None) -> Drift | None:
+    if caller is None or clean is None or caller.is_silent:
         return None
-    return (
-        f"the tracks are not equally long ({caller.duration_seconds:.2f} s the caller's, "
-        f"{agent.duration_seconds:.2f} s the agent's)"
+    return drift_between(
+        clean.samples,
+        clean.sample_rate_hz,
+        caller.samples,
+        caller.sample_rate_hz,
+        caller.voiced,
     )
 
 
-def _peak(samples: Samples) -> float:
-    return float(np.abs(samples.astype(np.int32)).max()) / FULL_SCALE
+def _clean_track(path: Path | None) -> Witness | None:
+    if path is None:
+        return None
+    try:
+        samples, sample_rate_hz = read_wav(path)
+    except (OSError, ValueError, RuntimeError, MemoryError):
+        return None
+    return Witness(samples, sample_rate_hz) if sample_rate_hz in _RATES_HZ else None

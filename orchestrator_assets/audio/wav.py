@@ -6,6 +6,7 @@ promises no data; how much there is follows from the size of the file.
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,13 @@ from typing import Self
 import numpy as np
 import soundfile
 
-from orchestrator_assets.audio.samples import Samples
+from orchestrator_assets.audio.samples import Samples, to_pcm16
 
 _CHUNK_HEADER = struct.Struct("<4sI")
 _PCM16_FORMAT = struct.Struct("<HHIIHH")
 _RIFF_HEADER_BYTES = 12
 _FORMAT_PCM = 1
+_FORMAT_FLOAT = 3
 _FORMAT_EXTENSIBLE = 0xFFFE
 
 
@@ -60,17 +62,25 @@ class WavWriter:
 def read_wav(path: Path) -> tuple[Samples, int]:
     """Return the samples as mono PCM16, and the sample rate in Hz. The file stays as it is.
 
-    Several channels are averaged. A header that promises less data than the file holds is taken for
-    an unfinished one, and all data is read. Raises FileNotFoundError, or ValueError for a file that
-    is not a WAV file.
+    Several channels are averaged. Of floating-point samples, what is louder than full scale
+    saturates, and what is no number is silent. A header that promises less data than the file holds
+    is taken for an unfinished one, and all data is read. Raises FileNotFoundError, or ValueError
+    for a file that is not a WAV file.
     """
     layout = _layout(path)
     if layout.is_unfinished:
         return _read_unfinished(path, layout), layout.sample_rate_hz
+    # Read as integers, floating-point samples of full scale 1.0 would become 0 and 1.
+    holds_floats = layout.format_code == _FORMAT_FLOAT or (
+        layout.format_code == _FORMAT_EXTENSIBLE and layout.bits >= 32
+    )
+    kind = "float64" if holds_floats else "int16"
     try:
-        samples, sample_rate_hz = soundfile.read(path, dtype="int16", always_2d=True)
+        samples, sample_rate_hz = soundfile.read(path, dtype=kind, always_2d=True)
     except soundfile.LibsndfileError as error:
         raise ValueError(f"{path}: cannot be read as audio: {error}") from error
+    if holds_floats:
+        samples = to_pcm16(np.nan_to_num(samples, nan=0.0, posinf=1.0, neginf=-1.0))
     return _as_mono(samples), int(sample_rate_hz)
 
 
@@ -85,10 +95,13 @@ def repair_wav(path: Path) -> bool:
     held = layout.held_bytes - layout.held_bytes % layout.block_bytes
     with path.open("r+b") as file:
         file.truncate(layout.data_offset + held)
-        file.seek(layout.data_offset - 4)
-        file.write(struct.pack("<I", held))
         file.seek(4)
         file.write(struct.pack("<I", layout.data_offset + held - 8))
+        # Last, since the file counts as unfinished until this is right.
+        file.seek(layout.data_offset - 4)
+        file.write(struct.pack("<I", held))
+        file.flush()
+        os.fsync(file.fileno())
     return True
 
 

@@ -46,6 +46,16 @@ class WaveformSpan:
     interrupted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WaveformMark:
+    """A stretch of one track to be pointed out, such as a dropout; `label` says what it is."""
+
+    speaker: Speaker
+    start_seconds: float
+    end_seconds: float
+    label: str
+
+
 def waveform_svg(
     caller: Samples,
     agent: Samples,
@@ -54,6 +64,7 @@ def waveform_svg(
     width_px: int = 800,
     height_px: int = 180,
     spans: Iterable[WaveformSpan] = (),
+    marks: Iterable[WaveformMark] = (),
 ) -> str:
     """Return the call as an SVG of about 10 kB at 800 pixels, whatever its length.
 
@@ -81,6 +92,7 @@ def waveform_svg(
         *(_span(span, layout) for span in spans),
         *_track("caller", peaks["caller"] / loudest, layout),
         *_track("agent", peaks["agent"] / loudest, layout),
+        *(_mark(mark, layout) for mark in marks),
         "</svg>",
     )
     return "".join(parts)
@@ -168,6 +180,15 @@ def _span(span: WaveformSpan, layout: _Layout) -> str:
     return shade + (
         f'<text x="{left + 3:.1f}" y="{top + 10:.1f}" font-size="9" fill="{colour}">'
         f"{escape(span.label)}</text>"
+    )
+
+
+def _mark(mark: WaveformMark, layout: _Layout) -> str:
+    left, right = layout.x(mark.start_seconds), layout.x(mark.end_seconds)
+    bottom = layout.top(mark.speaker) + layout.track_height - 5
+    return (
+        f'<rect x="{left:.1f}" y="{bottom:.1f}" width="{max(right - left, 3):.1f}" height="4" '
+        f'fill="{_ALERT}"><title>{escape(mark.label)}</title></rect>'
     )
 
 

@@ -17,7 +17,8 @@ from orchestrator_assets.call.conversation import EndReason
 
 CALLER_AUDIO = "simulated_user"
 AGENT_AUDIO = "assistant"
-_PROVIDER = "orchestrator_assets"
+PROVIDER = "orchestrator_assets"
+"""Who wrote a line."""
 
 
 class EventLog:
@@ -95,7 +96,7 @@ class EventLog:
         line = {
             "timestamp": round((self._start_seconds + at) * 1000),
             "sequence": self._sequence,
-            "provider": _PROVIDER,
+            "provider": PROVIDER,
             **event,
         }
         self._file.write(json.dumps(line, ensure_ascii=False) + "\n")

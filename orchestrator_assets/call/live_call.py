@@ -45,7 +45,7 @@ class LiveCall:
         self._recorder = recorder
         self._time_limit_seconds = time_limit_seconds
         self._lockstep = lockstep
-        self.started_at = datetime.now(UTC)
+        self.started_at = self.ended_at = datetime.now(UTC)
         self.end = CallEnd(EndReason.CANCELLED, "the run was stopped before the call began")
         self.error: Exception | None = None
         self.clock: Clock = WallClock()
@@ -64,7 +64,7 @@ class LiveCall:
         What goes wrong with the connection ends the call and is no exception here; a cancellation
         hangs up and is passed on.
         """
-        self.started_at = datetime.now(UTC)
+        self.started_at = self.ended_at = datetime.now(UTC)
         with EventLog(events_path, self.started_at) as events:
             try:
                 self.end = await self._connect_and_talk(events)
@@ -81,6 +81,8 @@ class LiveCall:
                 self.error = error
                 raise
             finally:
+                if self.ended_at <= self.started_at:  # It was never live.
+                    self.ended_at = datetime.now(UTC)
                 self._log_end(events)
 
     async def _connect_and_talk(self, events: EventLog) -> CallEnd:
@@ -102,6 +104,7 @@ class LiveCall:
             try:
                 return await session.run()
             finally:
+                self.ended_at = datetime.now(UTC)
                 self.seconds = session.seconds
                 self.caller_turns = session.caller_turns
                 await stream.hang_up()

@@ -1,44 +1,44 @@
-"""Metadata of a conversation's audio: a picture of both tracks, their length and level."""
+"""Metadata of a conversation's audio: a picture of both tracks, and what is measured in them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 
-from orchestrator_assets.audio.samples import rms_dbfs
-from orchestrator_assets.audio.wav import read_wav
-from orchestrator_assets.audio.waveform import WaveformSpan, data_uri, waveform_svg
+from orchestrator_assets.audio.findings import Finding, Side
+from orchestrator_assets.audio.track import Track
+from orchestrator_assets.audio.waveform import WaveformMark, WaveformSpan, data_uri, waveform_svg
 from orchestrator_assets.call.conversation import (
     AGENT_AUDIO_FILE,
     CALLER_AUDIO_FILE,
     MIXED_AUDIO_FILE,
 )
 from orchestrator_assets.dagster_assets.file_links import FileLinks
+from orchestrator_assets.dagster_assets.shown_evidence import evidence_numbers, evidence_of
 from orchestrator_assets.dagster_assets.transcript import read_transcript
 
 
 def audio_metadata(directory: Path, links: FileLinks) -> dict[str, dg.MetadataValue]:
     """Return what can be shown of the audio in a task's directory.
 
-    Levels are root mean square in dBFS, over the whole track.
+    The numbers are those that its check judges by. Levels are root mean square in dBFS, over the
+    speech alone.
     """
-    try:
-        caller, sample_rate_hz = read_wav(directory / CALLER_AUDIO_FILE)
-        agent, agent_rate_hz = read_wav(directory / AGENT_AUDIO_FILE)
-    except (OSError, ValueError, RuntimeError) as error:
-        return {"audio": dg.MetadataValue.text(f"can't be read: {error}")}
+    evidence = evidence_of(directory)
+    caller, agent = evidence.audio.caller, evidence.audio.agent
+    if caller is None or agent is None:
+        unread = "; ".join(finding.message for finding in evidence.audio.faults)
+        return {"audio": dg.MetadataValue.text(f"can't be read: {unread}")}
     metadata: dict[str, dg.MetadataValue] = {}
-    if sample_rate_hz == agent_rate_hz:
-        picture = data_uri(waveform_svg(caller, agent, sample_rate_hz, spans=_turns(directory)))
+    if caller.sample_rate_hz == agent.sample_rate_hz:
+        picture = data_uri(_picture(directory, caller, agent, evidence.findings))
         metadata["waveform"] = dg.MetadataValue.md(f"![caller above, agent below]({picture})")
-    metadata["duration_seconds"] = dg.MetadataValue.float(round(len(caller) / sample_rate_hz, 1))
-    for name, samples in (("caller_dbfs", caller), ("agent_dbfs", agent)):
-        level = float(rms_dbfs(samples))
-        # Digital silence has no level that a JSON number can express.
-        if level > float("-inf"):
-            metadata[name] = dg.MetadataValue.float(round(level, 1))
-    metadata["sample_rate_hz"] = dg.MetadataValue.int(sample_rate_hz)
+    metadata["duration_seconds"] = dg.MetadataValue.float(round(caller.duration_seconds, 1))
+    metadata["findings"] = dg.MetadataValue.int(len(evidence.findings))
+    metadata |= evidence_numbers(evidence)
+    metadata["sample_rate_hz"] = dg.MetadataValue.int(caller.sample_rate_hz)
     for name, file in (
         ("mixed", MIXED_AUDIO_FILE),
         ("caller_track", CALLER_AUDIO_FILE),
@@ -46,6 +46,27 @@ def audio_metadata(directory: Path, links: FileLinks) -> dict[str, dg.MetadataVa
     ):
         metadata[name] = links.to(directory / file)
     return metadata
+
+
+def _picture(directory: Path, caller: Track, agent: Track, findings: tuple[Finding, ...]) -> str:
+    return waveform_svg(
+        caller.samples,
+        agent.samples,
+        caller.sample_rate_hz,
+        spans=_turns(directory),
+        marks=_marks(findings),
+    )
+
+
+def _marks(findings: tuple[Finding, ...]) -> Iterator[WaveformMark]:
+    for each in findings:
+        if each.start_seconds is not None and each.end_seconds is not None:
+            yield WaveformMark(
+                "agent" if each.side is Side.AGENT else "caller",
+                each.start_seconds,
+                each.end_seconds,
+                each.message,
+            )
 
 
 def _turns(directory: Path) -> list[WaveformSpan]:

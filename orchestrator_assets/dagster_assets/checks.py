@@ -11,15 +11,17 @@ import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
 import dagster as dg
 
 from orchestrator_assets.attempts.outcomes import Acceptance, AttemptSummary, Outcome, TaskOutcome
-from orchestrator_assets.audio.evidence import audio_evidence
-from orchestrator_assets.call.conversation import AGENT_AUDIO_FILE, CALLER_AUDIO_FILE
 from orchestrator_assets.dagster_assets.keys import TaskAsset, task_asset_key
 from orchestrator_assets.dagster_assets.partitions import task_partitions
+from orchestrator_assets.dagster_assets.shown_evidence import (
+    evidence_numbers,
+    evidence_of,
+    findings_table,
+)
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.validation.result import GATE
 
@@ -49,9 +51,11 @@ _DESCRIPTIONS = {
     ),
     TaskCheck.CALLER_FIDELITY: "The simulated caller said what its script says, and was audible.",
     TaskCheck.AUDIO_EVIDENCE: (
-        "Both tracks are there, whole, equally long, not silent and not clipped."
+        "Both tracks are there, whole, as long as the call and loud enough, without clipping, "
+        "dropouts or drift, and the transcript tells of all speech."
     ),
 }
+_SHOWN_FINDINGS = 5
 _NOTHING = "there is no conversation to look at"
 
 
@@ -173,14 +177,18 @@ def _caller_fidelity(_outcome: TaskOutcome, attempt: AttemptSummary) -> _Answer:
 
 
 def _audio(outcome: TaskOutcome, attempt: AttemptSummary) -> _Answer:
-    directory: Path = outcome.directory or attempt.directory
-    evidence = audio_evidence(directory / CALLER_AUDIO_FILE, directory / AGENT_AUDIO_FILE)
-    text = "; ".join((*evidence.faults, *evidence.doubts))
-    if evidence.faults:
-        return _Answer(False, text)
-    if evidence.doubts or evidence.caller is None:
-        return _warning(text)
-    return _Answer(True, f"both tracks are whole, {evidence.caller.duration_seconds:.1f} s each")
+    evidence = evidence_of(outcome.directory or attempt.directory)
+    metadata = evidence_numbers(evidence)
+    caller = evidence.audio.caller
+    if not evidence.findings and caller is not None:
+        text = f"both tracks are whole, {caller.duration_seconds:.1f} s each"
+        return _Answer(True, text, metadata=metadata)
+    metadata["findings"] = findings_table(evidence.findings)
+    told = [finding.message for finding in (*evidence.faults, *evidence.doubts)]
+    if len(told) > _SHOWN_FINDINGS:
+        told[_SHOWN_FINDINGS:] = [f"and {len(told) - _SHOWN_FINDINGS} more"]
+    severity = dg.AssetCheckSeverity.ERROR if evidence.faults else dg.AssetCheckSeverity.WARN
+    return _Answer(False, "; ".join(told), severity, metadata)
 
 
 _ANSWERS: Mapping[TaskCheck, Callable[[TaskOutcome, AttemptSummary], _Answer]] = {

@@ -143,3 +143,21 @@ def test_what_is_not_a_wav_file_is_refused_by_name(tmp_path: Path) -> None:
         read_wav(cut)
     with pytest.raises(FileNotFoundError):
         read_wav(tmp_path / "absent.wav")
+
+
+@pytest.mark.parametrize("subtype", ["FLOAT", "DOUBLE"])
+def test_floating_point_samples_are_scaled_and_what_is_no_number_is_silent(
+    tmp_path: Path, subtype: str
+) -> None:
+    path = tmp_path / "float.wav"
+    soundfile.write(path, np.array([0.5, -0.25, np.nan, np.inf, -2.0]), 8000, subtype=subtype)
+    samples, _ = read_wav(path)
+    assert samples.tolist() == [16384, -8192, 0, 32767, -32768]
+
+
+def test_24_bit_samples_keep_their_upper_16(tmp_path: Path) -> None:
+    path = tmp_path / "deep.wav"
+    soundfile.write(path, SOUND, 44_100, subtype="PCM_24")
+    samples, sample_rate_hz = read_wav(path)
+    assert sample_rate_hz == 44_100
+    assert np.array_equal(samples, SOUND)

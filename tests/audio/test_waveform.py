@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator_assets.audio.samples import Samples
-from orchestrator_assets.audio.waveform import WaveformSpan, data_uri, waveform_svg
+from orchestrator_assets.audio.waveform import WaveformMark, WaveformSpan, data_uri, waveform_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 SILENCE = np.zeros(8000, dtype=np.int16)
@@ -100,3 +100,19 @@ def test_an_interrupted_turn_is_marked_where_it_ends() -> None:
 
     assert svg.count(">interrupted</text>") == 1
     assert 'stroke-dasharray="3 2"' in svg
+
+
+def test_what_is_wrong_at_a_place_is_marked_there_and_says_so() -> None:
+    silence = np.zeros(80_000, np.int16)
+    marks = [WaveformMark("agent", 5.0, 5.06, "drops out for 60 ms & more")]
+
+    svg = waveform_svg(silence, silence, 8_000, marks=marks)
+
+    (mark,) = (
+        rect
+        for rect in ElementTree.fromstring(svg).iter(f"{SVG}rect")  # noqa: S314
+        if rect.find(f"{SVG}title") is not None
+    )
+    assert float(mark.get("x", 0)) == pytest.approx(58 + (800 - 58 - 14) / 2, abs=0.1)
+    assert float(mark.get("width", 0)) >= 3
+    assert mark.findtext(f"{SVG}title") == "drops out for 60 ms & more"

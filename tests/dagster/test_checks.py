@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import warnings
 from pathlib import Path
 
 import dagster as dg
+import numpy as np
 import pytest
 from dagster import AssetCheckKey, DagsterInstance
 from dagster_workbench import Workbench
@@ -19,7 +21,16 @@ from orchestrator_assets.attempts.outcomes import (
     Outcome,
     TaskOutcome,
 )
-from orchestrator_assets.call.conversation import EndReason
+from orchestrator_assets.audio.samples import Samples
+from orchestrator_assets.audio.wav import WavWriter
+from orchestrator_assets.call.conversation import (
+    AGENT_AUDIO_FILE,
+    CALLER_AUDIO_FILE,
+    RESULT_FILE,
+    TRANSCRIPT_FILE,
+    EndReason,
+)
+from orchestrator_assets.call.speech.base import TextToSpeech, Voice
 from orchestrator_assets.dagster_assets import build_evaluation_definitions
 from orchestrator_assets.dagster_assets.checks import CHECKED_ASSETS, TaskCheck, check_evaluations
 from orchestrator_assets.dagster_assets.keys import (
@@ -250,6 +261,101 @@ def test_a_time_limit_that_was_not_accepted_is_a_failure(
 
     assert (answer.passed, answer.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert (answer.description or "").startswith("not acceptable")
+
+
+def write_recordings(directory: Path, speech: Samples, agent: Samples | None = None) -> None:
+    """Leave both tracks of a call of half a minute; the agent says the same a bit later."""
+    agent = np.roll(speech, 4 * 8_000) if agent is None else agent
+    for name, samples in ((CALLER_AUDIO_FILE, speech), (AGENT_AUDIO_FILE, agent)):
+        with WavWriter(directory / name, 8_000) as writer:
+            writer.append(samples)
+    # As long as the call.
+    result = json.loads((directory / RESULT_FILE).read_text(encoding="utf-8"))
+    result["duration_seconds"] = speech.size / 8_000
+    (directory / RESULT_FILE).write_text(json.dumps(result), encoding="utf-8")
+    (directory / TRANSCRIPT_FILE).unlink(missing_ok=True)
+
+
+def listed(answer: dg.AssetCheckEvaluation) -> list[dict[str, object]]:
+    table = answer.metadata["findings"]
+    assert isinstance(table, dg.TableMetadataValue)
+    return [dict(record.data) for record in table.records]
+
+
+@pytest.fixture
+def speech(text_to_speech: TextToSpeech) -> Samples:
+    silence = np.zeros(8 * 8_000, np.int16)
+    said = text_to_speech.synthesize("Could we do Friday at a quarter past two?", Voice(), 8_000)
+    return np.concatenate([silence, said, silence, said, silence])
+
+
+def test_sound_recordings_pass_with_numbers_to_plot(
+    evaluation: Evaluation, tmp_path: Path, speech: Samples
+) -> None:
+    outcome = limited(tmp_path, None)
+    write_recordings(tmp_path, speech)
+
+    answer = answers(evaluation, outcome)["audio_evidence"]
+
+    assert answer.passed
+    assert answer.description == f"both tracks are whole, {speech.size / 8_000:.1f} s each"
+    assert answer.metadata["caller_speech_dbfs"].value == pytest.approx(-21, abs=2)
+    assert answer.metadata["agent_silence_ratio"].value == pytest.approx(0.83, abs=0.05)
+    assert "findings" not in answer.metadata
+
+
+def test_doubts_of_the_recordings_warn_and_are_listed_with_their_times(
+    evaluation: Evaluation, tmp_path: Path, speech: Samples
+) -> None:
+    outcome = limited(tmp_path, None)
+    loudest = int(np.argmax(np.abs(speech)))
+    dropped = speech.copy()
+    dropped[loudest + 8 : loudest + 808] = 0
+    write_recordings(tmp_path, dropped, agent=np.zeros_like(speech))
+
+    answer = answers(evaluation, outcome)["audio_evidence"]
+
+    assert (answer.passed, answer.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert answer.description == (
+        f"the caller's track drops out for 100 ms at {(loudest + 8) / 8_000:.2f} s; "
+        "the agent's track is silent"
+    )
+    gap, silent = listed(answer)
+    assert gap["kind"] == "gap"
+    assert gap["side"] == "caller"
+    assert gap["start_seconds"] == pytest.approx((loudest + 8) / 8_000, abs=0.002)
+    assert gap["end_seconds"] == pytest.approx((loudest + 808) / 8_000, abs=0.002)
+    assert (silent["kind"], silent["start_seconds"]) == ("silent", None)
+
+
+def test_a_fault_of_the_recordings_is_a_failure_and_comes_first(
+    evaluation: Evaluation, tmp_path: Path, speech: Samples
+) -> None:
+    outcome = limited(tmp_path, None)
+    write_recordings(tmp_path, np.clip(speech, -5_000, 5_000), agent=speech[:-8_000])
+
+    answer = answers(evaluation, outcome)["audio_evidence"]
+
+    assert (answer.passed, answer.severity) == (False, dg.AssetCheckSeverity.ERROR)
+    first, *others = (answer.description or "").split("; ")
+    assert first.startswith("the tracks are not equally long")
+    assert all(other.startswith("the caller's track is clipped at") for other in others)
+
+
+def test_many_findings_are_counted_in_the_text_and_listed_in_the_table(
+    evaluation: Evaluation, tmp_path: Path, speech: Samples
+) -> None:
+    outcome = limited(tmp_path, None)
+    holes = speech.copy()
+    for start in range(0, holes.size, 1_600):
+        holes[start : start + 240] = 0
+    write_recordings(tmp_path, holes)
+
+    answer = answers(evaluation, outcome)["audio_evidence"]
+
+    count = len(listed(answer))
+    assert count > 10
+    assert (answer.description or "").endswith(f"; and {count - 5} more")
 
 
 def test_a_judge_without_an_answer_is_a_warning(evaluation: Evaluation, tmp_path: Path) -> None:
