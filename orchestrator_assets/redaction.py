@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 REDACTED = "***"
@@ -17,6 +18,16 @@ _SECRET_OPTION = re.compile(r"^(?P<option>--?(?P<name>[A-Za-z0-9_\-.]+))=.*$", r
 def redacted_value(name: str, value: str) -> str:
     """Return the value of a setting, or `***` if its name says that it is a secret."""
     return REDACTED if _SECRET_NAME.search(name) else value
+
+
+def redacted_fields(value: Any) -> Any:
+    """Return JSON without the texts in it, however deep, whose name says that they are secrets."""
+    if isinstance(value, dict):
+        return {
+            name: redacted_value(name, item) if isinstance(item, str) else redacted_fields(item)
+            for name, item in value.items()
+        }
+    return [redacted_fields(item) for item in value] if isinstance(value, list) else value
 
 
 def redacted_url(url: str) -> str:

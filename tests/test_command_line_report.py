@@ -16,7 +16,9 @@ from orchestrator_assets.attempts.outcomes import (
 )
 from orchestrator_assets.command_line.report import print_outcomes
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.composites import Composite
 from orchestrator_assets.records import Record, Task
+from orchestrator_assets.summary.aggregation import Aggregation
 
 SCORES = {
     "task_completion": MetricScore(name="task_completion", score=1.0, normalized_score=1.0),
@@ -31,7 +33,12 @@ def attempt(outcome: Outcome, cause: Cause | None = None) -> AttemptSummary:
     return AttemptSummary(1, outcome, cause, None, 75.0, "reason", Path("x"))
 
 
-def shown(width: int, *, metrics: dict[str, MetricScore] | None = SCORES) -> list[str]:
+def shown(
+    width: int,
+    *,
+    metrics: dict[str, MetricScore] | None = SCORES,
+    aggregation: Aggregation | None = None,
+) -> list[str]:
     accepted = TaskOutcome(
         LONG,
         Acceptance.TIME_LIMIT,
@@ -43,7 +50,7 @@ def shown(width: int, *, metrics: dict[str, MetricScore] | None = SCORES) -> lis
     failed = TaskOutcome(FAILED, None, (attempt(Outcome.VALIDATION_FAILED, Cause.CALLER),), 1)
     output = io.StringIO()
     console = Console(file=output, width=width)
-    print_outcomes(console, [LONG, FAILED, UNFINISHED], [failed, accepted])
+    print_outcomes(console, [LONG, FAILED, UNFINISHED], [failed, accepted], aggregation)
     return output.getvalue().splitlines()
 
 
@@ -71,6 +78,7 @@ def test_scores_are_left_out_where_there_is_no_room_for_them() -> None:
 
     assert max(map(len, lines)) <= 92
     assert "latency" not in "".join(lines)
+    assert lines[-2] == "2 scores of each task did not fit; results.csv has them all."
     assert any("Jürgen Müller: später, bitte" in line for line in lines)
 
 
@@ -84,3 +92,32 @@ def test_a_score_that_could_not_be_had_says_so() -> None:
 
 def test_without_scores_the_table_is_as_it_was() -> None:
     assert "completion" not in "".join(shown(120, metrics=None))
+
+
+def test_composites_come_first_then_the_evaluations_first_metrics_as_many_as_fit() -> None:
+    names = [f"metric_{letter}" for letter in "onmlkjihgfedcba"]
+    metrics = {
+        name: MetricScore(name=name, score=0.5, normalized_score=0.5) for name in sorted(names)
+    }
+    aggregation = Aggregation(
+        metrics=tuple(names), composites={"EVA-A_pass": Composite(all={"metric_o": 1.0})}
+    )
+
+    lines = shown(140, metrics=metrics, aggregation=aggregation)
+
+    assert max(map(len, lines)) <= 140
+    headings = [cell.strip() for cell in lines[2].strip("|").split("|")][5:]
+    assert headings == ["pass", "o", "n", "m", "l"]
+    row = next(line for line in lines if "Jürgen" in line)
+    assert [cell.strip() for cell in row.strip("|").split("|")][5:] == ["0", *["0.5"] * 4]
+    assert lines[-2] == "11 scores of each task did not fit; results.csv has them all."
+
+
+def test_a_composite_that_could_not_be_had_says_so() -> None:
+    errored = {"task_completion": MetricScore(name="task_completion", error="no state")}
+    composites = {"good": Composite(all={"task_completion": 1.0})}
+
+    lines = shown(120, metrics=errored, aggregation=Aggregation(composites=composites))
+
+    row = next(line for line in lines if "Jürgen" in line)
+    assert [cell.strip() for cell in row.split("|")][-3:-1] == ["error", "error"]

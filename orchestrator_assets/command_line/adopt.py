@@ -82,7 +82,9 @@ def _gaps(adoption: Adoption) -> Iterator[str]:
     unheard = sum(not (found.source / CLEAN_CALLER_AUDIO_FILE).is_file() for found in current)
     yield (
         "user_behavioral_fidelity and user_speech_fidelity will be skipped: EVA's caller followed "
-        f"no script; its clean audio is there in {len(current) - unheard} of {len(current)}."
+        f"no script; its clean audio is there in {len(current) - unheard} of {len(current)}. "
+        "To have them judged, name a `judge` in the evaluation, and an `audio_judge` with "
+        "validation.user_speech_fidelity.judged_by: audio_judge."
     )
     yield f"Metrics: {', '.join(adoption.evaluation.metrics)}."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator_assets import demo
 from orchestrator_assets.attempts.protocols import AttemptMode
@@ -11,6 +11,7 @@ from orchestrator_assets.errors import ConfigurationError, Fault
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_files import EvaluationFile, find_evaluation
 from orchestrator_assets.evaluation_run import failed_tasks
+from orchestrator_assets.plan import Step, plan
 from orchestrator_assets.records import Task
 
 
@@ -66,3 +67,10 @@ def choose(
         tasks = [each for each in tasks if {each.id, each.record.id} & set(record_ids)]
     mode = AttemptMode.FORCE if force else AttemptMode.CALL
     return Choice(file, evaluation, tasks, mode, rerun, max_attempts)
+
+
+def accepted_only(choice: Choice, mode: AttemptMode) -> Choice:
+    """Return the choice narrowed to the tasks that have an accepted conversation, for `mode`."""
+    standing = plan(choice.evaluation, choice.tasks, AttemptMode.METRICS_ONLY)
+    accepted = [each.task for each in standing.tasks if each.step is not Step.NOTHING]
+    return replace(choice, tasks=accepted, mode=mode)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from rich.console import Console
 
-from orchestrator_assets.command_line.choice import Choice, choose
+from orchestrator_assets.attempts.protocols import AttemptMode
+from orchestrator_assets.command_line.choice import Choice, accepted_only, choose
 from orchestrator_assets.command_line.console import make_console
 from orchestrator_assets.command_line.report import counted
+from orchestrator_assets.metrics.selection import StaleScore
 from orchestrator_assets.plan import Plan, Step, TaskPlan, plan
 
 _SHOWN_REASONS = 5
@@ -36,6 +38,25 @@ def show_plan(
     return 0
 
 
+def show_judging(wanted: str | None, *, record_ids: Collection[str] = ()) -> int:
+    """Print which conversations would be judged again, and return 0, or 1 if there is none."""
+    choice = choose_to_judge(wanted, record_ids)
+    return 0 if choice.tasks else 1
+
+
+def choose_to_judge(wanted: str | None, record_ids: Collection[str]) -> Choice:
+    """Return the accepted conversations to judge again without a call, after printing the plan."""
+    choice = choose(wanted, record_ids=record_ids, max_attempts=0)
+    choice = accepted_only(choice, AttemptMode.VALIDATE_ONLY)
+    console = make_console()
+    if choice.tasks:
+        print_plan(console, choice, plan(choice.evaluation, choice.tasks, choice.mode))
+    else:
+        which = "None of these tasks" if record_ids else f"No task of {choice.evaluation.name}"
+        console.print(f"{which} has an accepted conversation to judge.", highlight=False)
+    return choice
+
+
 def print_plan(console: Console, choice: Choice, planned: Plan) -> None:
     """Print the plan in a few lines."""
     for line in plan_lines(choice.evaluation.name, planned):
@@ -50,15 +71,33 @@ def plan_lines(name: str, planned: Plan) -> Iterator[str]:
         shown = [f"{because} ({count})" for because, count in stale.most_common(_SHOWN_REASONS)]
         more = ["…"] if len(stale) > _SHOWN_REASONS else []
         yield f"  out of date: {'; '.join([*shown, *more])}"
-    if planned.metrics:
-        metrics = (f"{metric} ({count})" for metric, count in planned.metrics.items())
-        yield f"  metrics to compute: {', '.join(metrics)}"
+    yield from metric_lines(planned)
     if planned.calls:
         needed, free = _size(planned.disk_needed_bytes), _size(planned.disk_free_bytes)
         yield (
             f"  about {_duration(planned.estimated_seconds)} for these calls, "
             f"up to {planned.slots} at a time; {needed} of {free} free on the disk"
         )
+
+
+def metric_lines(planned: Plan) -> Iterator[str]:
+    """Yield which metrics are computed on how many conversations, and which scores are stale."""
+    if planned.metrics:
+        metrics = (f"{metric} ({count})" for metric, count in planned.metrics.items())
+        yield f"  metrics to compute: {', '.join(metrics)}"
+    if planned.stale_scores:
+        stale = {score.metric for score in planned.stale_scores}
+        left_alone = stale - planned.metrics.keys()
+        hint = "; `orchestrator-assets metrics` computes them again" if left_alone else ""
+        yield f"  of an older version: {shown_stale(planned.stale_scores)}{hint}"
+
+
+def shown_stale(counts: Mapping[StaleScore, int]) -> str:
+    """Return which versions of which scores there are, and on how many conversations."""
+    return ", ".join(
+        f"{score.metric} {score.version} → {score.current} ({count:,})"
+        for score, count in counts.items()
+    )
 
 
 def _doings(planned: Plan) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -12,7 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from orchestrator_assets.attempts.outcomes import AttemptSummary, TaskOutcome
+from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.records import Task
+from orchestrator_assets.summary.aggregation import Aggregation
 from orchestrator_assets.summary.score_value import score_value
 
 _TASK_WIDTH = 30
@@ -22,26 +24,63 @@ _SCORE_WIDTH = 6
 _IN_SECONDS = {"response_latency"}
 
 
-def print_outcomes(console: Console, tasks: Sequence[Task], settled: Sequence[TaskOutcome]) -> None:
+def print_outcomes(
+    console: Console,
+    tasks: Sequence[Task],
+    settled: Sequence[TaskOutcome],
+    aggregation: Aggregation | None = None,
+) -> None:
     """Print a table of the tasks in data-set order: attempts, outcome, acceptance, duration.
 
-    The metrics' scores follow, where the console is wide enough for them.
+    Composites and scores follow, the evaluation's first metrics first, as many as the console is
+    wide enough for; what is left out is said.
     """
-    by_key = {outcome.task.key: outcome for outcome in settled}
-    names = sorted({name for outcome in settled for name in outcome.metrics or ()})
+    aggregation = aggregation or Aggregation()
+    scores = {outcome.task.key: _scores_of(outcome, aggregation) for outcome in settled}
+    names = _in_order(scores.values(), aggregation)
     longest_id = max((cell_len(task.id) for task in tasks), default=0)
-    wide_enough = _width(min(longest_id, _TASK_WIDTH), names) <= console.width
-    names = names if wide_enough else []
-    table = _table(console, names)
+    shown = _fitting(names, min(longest_id, _TASK_WIDTH), console.width)
+    table = _table(console, shown)
+    by_key = {outcome.task.key: outcome for outcome in settled}
     for task in tasks:
         outcome = by_key.get(task.key)
         if outcome is None:
             table.add_row(escape(task.id), "", "unfinished")
         else:
-            table.add_row(*_row(outcome), *(_score(outcome, name) for name in names))
+            cells = (_score(scores[task.key].get(name), name) for name in shown)
+            table.add_row(*_row(outcome), *cells)
     console.print(table)
+    left_out = len(names) - len(shown)
+    if left_out:
+        console.print(
+            f"{counted(left_out, 'score')} of each task did not fit; results.csv has them all.",
+            highlight=False,
+        )
     accepted = sum(outcome.accepted for outcome in settled)
     console.print(f"{accepted} of {counted(len(tasks), 'task')} accepted.", highlight=False)
+
+
+def _scores_of(outcome: TaskOutcome, aggregation: Aggregation) -> dict[str, MetricScore]:
+    metrics = outcome.metrics or {}
+    if not metrics:
+        return {}
+    composites = aggregation.computed_composites.scores(metrics, evidence=False)
+    return {**metrics, **composites}
+
+
+def _in_order(scores: Iterable[Mapping[str, MetricScore]], aggregation: Aggregation) -> list[str]:
+    there = {name for each in scores for name in each}
+    first = [name for name in (*aggregation.composites, *aggregation.metrics) if name in there]
+    return [*first, *sorted(there.difference(first))]
+
+
+def _fitting(names: Sequence[str], task_width: int, width: int) -> list[str]:
+    shown: list[str] = []
+    for name in names:
+        if _width(task_width, [*shown, name]) > width:
+            break
+        shown.append(name)
+    return shown
 
 
 def _table(console: Console, metrics: Sequence[str]) -> Table:
@@ -74,11 +113,15 @@ def _heading(metric: str) -> str:
     return metric.replace("_", "\n")
 
 
-def _score(outcome: TaskOutcome, metric: str) -> str:
-    score = (outcome.metrics or {}).get(metric)
+def _score(score: MetricScore | None, metric: str) -> str:
     value = score_value(score)
     if value is None:
         return "[red]error[/]" if score is not None and score.error is not None else ""
+    return with_unit(value, metric)
+
+
+def with_unit(value: float, metric: str) -> str:
+    """Return a score as people read it: seconds where it is one in seconds."""
     return f"{value:.2f} s" if metric in _IN_SECONDS else f"{value:.3g}"
 
 

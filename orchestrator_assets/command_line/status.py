@@ -13,9 +13,11 @@ from rich.table import Table
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
 from orchestrator_assets.command_line.console import make_console
+from orchestrator_assets.command_line.plan import shown_stale
 from orchestrator_assets.command_line.report import counted
 from orchestrator_assets.evaluation_files import find_evaluation
 from orchestrator_assets.store.run_directory import RunDirectory
+from orchestrator_assets.summary.standing_scores import count_stale_scores
 from orchestrator_assets.summary.status import (
     EvaluationStatus,
     Standing,
@@ -28,18 +30,25 @@ _SHOWN_TASKS = 50
 
 
 def show_status(wanted: str | None, *, as_json: bool) -> int:
-    """Print how the tasks stand, and return 0. Reads journals and locks, and changes nothing."""
+    """Print how the tasks stand, and return 0. Reads the run directory, and changes nothing."""
     evaluation = find_evaluation(wanted).evaluation
     run_directory = RunDirectory(evaluation.run_directory)
     status = read_status(run_directory, evaluation.load_tasks())
+    accepted = (each.task for each in status.tasks if each.standing is Standing.ACCEPTED)
+    stale = count_stale_scores(run_directory, accepted, evaluation.metrics)
     console = make_console()
     if as_json:
-        text = json.dumps(
-            status_json(evaluation.name, run_directory, status), ensure_ascii=False, indent=2
-        )
+        values = status_json(evaluation.name, run_directory, status)
+        values["stale_scores"] = [
+            {**score._asdict(), "conversations": count} for score, count in stale.items()
+        ]
+        text = json.dumps(values, ensure_ascii=False, indent=2)
         console.print(text, markup=False, highlight=False, soft_wrap=True)
         return 0
-    for line in status_lines(evaluation.name, status):
+    lines = list(status_lines(evaluation.name, status))
+    if stale:
+        lines.append(f"scores of an older version: {shown_stale(stale)}")
+    for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     _print_not_accepted(console, status)
     return 0

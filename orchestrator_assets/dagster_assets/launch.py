@@ -80,15 +80,36 @@ class Launcher:
         settings: Mapping[str, object] | None = None,
     ) -> DagsterRun:
         """Create a run without partitions that works on `tasks`, wherever they lie."""
+        config = _config(force, settings)
+        return self.create_job_run(EvaluationJob.RERUN_FAILED, tasks, settings=config)
+
+    def create_job_run(
+        self,
+        job: EvaluationJob,
+        tasks: Sequence[Task],
+        *,
+        settings: Mapping[str, object] | None = None,
+    ) -> DagsterRun:
+        """Create a run of a job that works on `tasks`, after registering every task.
+
+        `settings` are further fields of the job's configuration.
+        """
         name = self._evaluation.name
         register_evaluation(self._instance, self._evaluation)
-        config = {"task_keys": [task.key for task in tasks], **_config(force, settings)}
-        op_name = job_op_name(name, EvaluationJob.RERUN_FAILED)
+        config = {"task_keys": [task.key for task in tasks], **(settings or {})}
+        run_config = {"ops": {job_op_name(name, job): {"config": config}}}
+        return self._create(job, run_config)
+
+    def create_summary_run(self) -> DagsterRun:
+        """Create a run that writes the summaries once more, and does nothing else."""
+        return self._create(EvaluationJob.SUMMARIZE, {})
+
+    def _create(self, job: EvaluationJob, run_config: Mapping[str, object]) -> DagsterRun:
         return create_run(
             self._instance,
-            self._definitions.resolve_job_def(job_name(name, EvaluationJob.RERUN_FAILED)),
+            self._definitions.resolve_job_def(job_name(self._evaluation.name, job)),
             origin=CODE_LOCATION,
-            run_config={"ops": {op_name: {"config": config}}},
+            run_config=run_config,
         )
 
     def execute(self, run: DagsterRun) -> DagsterRunStatus:

@@ -21,6 +21,7 @@ from orchestrator_assets.dagster_assets.file_links import FileLinks
 from orchestrator_assets.dagster_assets.keys import TaskAsset, task_asset_key
 from orchestrator_assets.dagster_assets.task_metadata import task_metadata
 from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.metrics.composites import Composites
 from orchestrator_assets.partition_keys import decode_record_id
 from orchestrator_assets.records import Record, Task
 from orchestrator_assets.store.run_directory import RunDirectory
@@ -79,7 +80,9 @@ def task_materialization(
     return dg.AssetMaterialization(
         task_asset_key(evaluation.name, asset),
         partition=outcome.task.key,
-        metadata=task_metadata(asset, outcome, FileLinks.of(evaluation)),
+        metadata=task_metadata(
+            asset, outcome, FileLinks.of(evaluation), Composites(evaluation.composites)
+        ),
         tags=version_tags(evaluation, asset, outcome),
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 from orchestrator_assets.dagster_assets.file_links import FileLinks
 from orchestrator_assets.dagster_assets.markdown import markdown_table
 from orchestrator_assets.dagster_assets.results import TaskResult, read_results, what_happened
+from orchestrator_assets.dagster_assets.statistics_metadata import statistics_metadata
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.store.run_directory import RunDirectory
 
@@ -45,15 +46,29 @@ def summary_metadata(evaluation: Evaluation) -> Metadata:
     except (OSError, ValueError) as error:
         return {"summary": dg.MetadataValue.text(f"can't be read: {error}"), **files}
     results = read_results(run_directory)
-    return {
+    first = {
         "summary": dg.MetadataValue.text(_line(summary)),
         **_failures(run_directory, results),
         **_counts(summary),
+    }
+    return {
+        **first,
+        **_statistics(evaluation),
+        # Once more: a composite may be called like one of these.
+        **first,
         **_latencies(results),
         **_attempts(summary),
         **_economics(summary.get("attempts", {}).get("economics", {})),
         **files,
     }
+
+
+def _statistics(evaluation: Evaluation) -> Metadata:
+    path = RunDirectory(evaluation.run_directory).metrics_summary_path
+    try:
+        return statistics_metadata(json.loads(path.read_text(encoding="utf-8")), evaluation.metrics)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {"scores": dg.MetadataValue.text(f"can't be read: {error}")}
 
 
 def success_rate(summary: Mapping[str, Any]) -> float | None:

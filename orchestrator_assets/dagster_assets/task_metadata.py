@@ -21,6 +21,7 @@ from orchestrator_assets.dagster_assets.keys import TaskAsset
 from orchestrator_assets.dagster_assets.markdown import escape, markdown_table
 from orchestrator_assets.dagster_assets.transcript import read_transcript, transcript_table
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.composites import Composites
 from orchestrator_assets.validation.result import GATE, ValidationResult
 
 Metadata = dict[str, dg.MetadataValue]
@@ -30,11 +31,20 @@ _SHOWN_REASON_CHARACTERS = 120
 
 
 def task_metadata(
-    asset: TaskAsset, outcome: TaskOutcome, links: FileLinks | None = None
+    asset: TaskAsset,
+    outcome: TaskOutcome,
+    links: FileLinks | None = None,
+    composites: Composites | None = None,
 ) -> Metadata:
-    """Return the metadata of one asset of an accepted task, the most telling first."""
+    """Return the metadata of one asset of an accepted task, the most telling first.
+
+    The `composites` are shown on its summary.
+    """
     links = links or FileLinks()
-    return {**_BUILDERS[asset](outcome, links), **_identity(outcome, links)}
+    shown = _BUILDERS[asset](outcome, links)
+    if asset is TaskAsset.RECORD_SUMMARY and composites is not None:
+        shown = {**_composites(composites.scores(outcome.metrics or {})), **shown}
+    return {**shown, **_identity(outcome, links)}
 
 
 def _identity(outcome: TaskOutcome, links: FileLinks) -> Metadata:
@@ -217,13 +227,19 @@ def _scores(scores: Mapping[str, MetricScore]) -> str:
         [
             (
                 _words(name),
-                "skipped" if score.skipped else _number(score.score),
+                _shown_score(score),
                 _number(score.normalized_score),
                 _evidence(score, None),
             )
             for name, score in scores.items()
         ],
     )
+
+
+def _shown_score(score: MetricScore) -> str:
+    if score.skipped or score.error is not None:
+        return "skipped" if score.skipped else "error"
+    return _number(score.score)
 
 
 def _number(value: float | None) -> str:
@@ -237,6 +253,17 @@ def _words(name: str) -> str:
 
 def _record_summary(outcome: TaskOutcome, _links: FileLinks) -> Metadata:
     return {"summary": dg.MetadataValue.text(summary_line(outcome)), **_acceptance(outcome)}
+
+
+def _composites(composites: Mapping[str, MetricScore]) -> Metadata:
+    """Return a table of the composites, and each as a number that plots from run to run."""
+    if not composites:
+        return {}
+    metadata: Metadata = {"composites": dg.MetadataValue.md(_scores(composites))}
+    for name, score in composites.items():
+        if score.score is not None:
+            metadata[name] = dg.MetadataValue.float(round(float(score.score), 3))
+    return metadata
 
 
 def summary_line(outcome: TaskOutcome) -> str:

@@ -22,6 +22,8 @@ class RunDirectory:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        # Asked for once a task and more; joining paths takes longer than opening the file.
+        self._records = str(root / "records")
 
     @property
     def config_path(self) -> Path:
@@ -75,7 +77,7 @@ class RunDirectory:
 
     def task_directory(self, task: Task) -> Path:
         """Return where the task's current attempt lies."""
-        return self.records_path / task.path
+        return Path(self._records, task.path)
 
     def archive_directory(self, task: Task, attempt: int) -> Path:
         """Return where the files of a failed attempt lie."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator_assets.attempts.history import PastAttempt
-from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.call.conversation import METRICS_FILE, RESULT_FILE, TRANSCRIPT_FILE
+from orchestrator_assets.metrics.composites import Composites
 from orchestrator_assets.records import Task
+from orchestrator_assets.store.reading_ahead import reading_ahead
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.summary.task_state import TaskState, read_task_state
 
@@ -22,8 +22,14 @@ class ChangedStates:
     between archives alone goes unnoticed; nothing of ours does that.
     """
 
-    def __init__(self, run_directory: RunDirectory, tasks: Sequence[Task]) -> None:
+    def __init__(
+        self,
+        run_directory: RunDirectory,
+        tasks: Sequence[Task],
+        composites: Composites | None = None,
+    ) -> None:
         self._run_directory = run_directory
+        self._composites = composites
         self._tasks = [
             (task, run_directory.journal(task).path, run_directory.task_directory(task))
             for task in tasks
@@ -32,7 +38,16 @@ class ChangedStates:
 
     def read(self) -> list[TaskState]:
         """Return where the tasks stand, in their order."""
-        return [self._state(*each) for each in self._tasks]
+        if self._known:
+            return [self._state(*each) for each in self._tasks]
+        with reading_ahead(self._files()):
+            return [self._state(*each) for each in self._tasks]
+
+    def _files(self) -> Iterator[str]:
+        for _, journal, directory in self._tasks:
+            yield str(journal)
+            for name in (RESULT_FILE, METRICS_FILE, TRANSCRIPT_FILE):
+                yield f"{directory}/{name}"
 
     def _state(self, task: Task, journal: Path, directory: Path) -> TaskState:
         # Taken first: what changes while the task is being read is read anew the next time.
@@ -40,35 +55,9 @@ class ChangedStates:
         known = self._known.get(journal)
         if known is not None and known[0] == stamp:
             return known[1]
-        state = without_details(read_task_state(self._run_directory, task))
+        state = read_task_state(self._run_directory, task, self._composites, details=False)
         self._known[journal] = (stamp, state)
         return state
-
-
-def without_details(state: TaskState) -> TaskState:
-    """Return the state with bare scores: with 10,000 tasks, details take hundreds of megabytes."""
-    history = state.history
-    attempts = {number: _bare_attempt(each) for number, each in history.attempts.items()}
-    scores = _bare(state.scores)
-    first = scores if state.first_scores is state.scores else _bare(state.first_scores)
-    return replace(
-        state,
-        history=replace(history, attempts=attempts),
-        scores=scores,
-        first_scores=first,
-    )
-
-
-def _bare_attempt(attempt: PastAttempt) -> PastAttempt:
-    validation = attempt.validation
-    if validation is None:
-        return attempt
-    bare = validation.model_copy(update={"scores": _bare(validation.scores)})
-    return replace(attempt, validation=bare)
-
-
-def _bare(scores: Mapping[str, MetricScore]) -> dict[str, MetricScore]:
-    return {name: score.model_copy(update={"details": {}}) for name, score in scores.items()}
 
 
 def _stamp(path: Path) -> tuple[int, int]:

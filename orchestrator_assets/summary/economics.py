@@ -16,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from orchestrator_assets.attempts.history import PastAttempt
 from orchestrator_assets.attempts.outcomes import Cause
-from orchestrator_assets.metrics.base import MetricScore
-from orchestrator_assets.summary.score_value import score_value
+from orchestrator_assets.metrics.pass_at_k import Floats
+from orchestrator_assets.summary.score_table import ScoreTable, score_table
+from orchestrator_assets.summary.score_value import ScoreStanding
 from orchestrator_assets.summary.task_state import TaskState, TaskStatus, first_attempt
 
 
@@ -71,39 +74,38 @@ def _first_was_valid(tried: _Tried) -> bool:
 
 
 def _scores(states: Sequence[TaskState]) -> dict[str, Any]:
-    names = {name for state in states for name in (*state.scores, *state.first_scores)}
-    return {
-        name: _compared(
-            [state.scores.get(name) for state in states],
-            [state.first_scores.get(name) for state in states],
-        )
-        for name in sorted(names)
-    }
+    names = sorted({name for state in states for name in (*state.scores, *state.first_scores)})
+    selected = score_table([state.scores for state in states], names)
+    others = [row for row, state in enumerate(states) if state.first_scores is not state.scores]
+    of_others = score_table([states[row].first_scores for row in others], names)
+    first = selected.with_rows(others, of_others)
+    return {name: _compared(selected, first, column) for column, name in enumerate(names)}
 
 
-def _compared(
-    selected: Sequence[MetricScore | None], first: Sequence[MetricScore | None]
-) -> dict[str, Any]:
+def _compared(selected: ScoreTable, first: ScoreTable, column: int) -> dict[str, Any]:
     """Return the means of a metric over the same tasks."""
-    selected_values, first_values = list(map(score_value, selected)), list(map(score_value, first))
-    known = [value for value in first_values if value is not None]
-    unknown = sum(score is None or score.error is not None for score in first)
-    of_first: dict[str, Any] = {**_mean(known), "unknown": unknown}
-    if (known or unknown) and not any(map(_is_raw, (*selected, *first))):
-        of_first["lowest"] = sum(known) / (len(known) + unknown)
-        of_first["highest"] = (sum(known) + unknown) / (len(known) + unknown)
-    pairs = zip(selected_values, first_values, strict=True)
+    values, first_values = selected.values[:, column], first.values[:, column]
+    known, first_known = ~np.isnan(values), ~np.isnan(first_values)
+    errored = first.standings[:, column] == ScoreStanding.ERRORED
+    unknown = int((first.absent[:, column] | errored).sum())
+    of_first: dict[str, Any] = {**_mean(first_values[first_known]), "unknown": unknown}
+    total = int(first_known.sum()) + unknown
+    if total and not (_has_raw(selected, column) or _has_raw(first, column)):
+        lowest = float(first_values[first_known].sum())
+        of_first["lowest"] = lowest / total
+        of_first["highest"] = (lowest + unknown) / total
     return {
-        "as_selected": _mean([value for value in selected_values if value is not None]),
+        "as_selected": _mean(values[known]),
         "first_attempts": of_first,
-        "both_known": sum(None not in pair for pair in pairs),
+        "both_known": int((known & first_known).sum()),
     }
 
 
-def _mean(values: Sequence[float]) -> dict[str, Any]:
-    return {"mean": sum(values) / len(values) if values else None, "count": len(values)}
+def _mean(values: Floats) -> dict[str, Any]:
+    return {"mean": float(values.mean()) if values.size else None, "count": int(values.size)}
 
 
-def _is_raw(score: MetricScore | None) -> bool:
-    """Tell whether the score is one that need not lie between 0 and 1."""
-    return score is not None and score.score is not None and score.normalized_score is None
+def _has_raw(table: ScoreTable, column: int) -> bool:
+    """Tell whether there is a score that need not lie between 0 and 1."""
+    has_value = ~np.isnan(table.values[:, column])
+    return bool((has_value & np.isnan(table.normalised[:, column])).any())

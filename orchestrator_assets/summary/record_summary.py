@@ -8,6 +8,7 @@ from orchestrator_assets.attempts.history import summarize_attempts
 from orchestrator_assets.attempts.outcomes import Acceptance, AttemptSummary, Cause, Outcome
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.composites import Composites
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.summary.task_state import TaskStatus, read_task_state
@@ -46,11 +47,14 @@ class RecordSummary(BaseModel):
     num_tool_calls: int | None
     attempts: list[AttemptRow]
     scores: dict[str, MetricScore]
+    composites: dict[str, MetricScore]
 
 
-def record_summary(run_directory: RunDirectory, task: Task) -> RecordSummary:
-    """Return how a task stands, from the run directory alone."""
-    state = read_task_state(run_directory, task)
+def record_summary(
+    run_directory: RunDirectory, task: Task, composites: Composites | None = None
+) -> RecordSummary:
+    """Return how a task stands, from the run directory and what is made of its scores."""
+    state = read_task_state(run_directory, task, composites)
     attempts = summarize_attempts(state.history, run_directory, task)
     accepted, result = state.accepted, state.result
     return RecordSummary(
@@ -72,6 +76,7 @@ def record_summary(run_directory: RunDirectory, task: Task) -> RecordSummary:
         num_tool_calls=None if result is None else result.num_tool_calls,
         attempts=[_row(attempt, run_directory) for attempt in attempts],
         scores=dict(state.scores),
+        composites=dict(state.composites),
     )
 
 

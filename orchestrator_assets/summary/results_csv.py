@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.summary.score_value import score_value
 from orchestrator_assets.summary.task_state import TaskState, TaskStatus
 
@@ -21,18 +22,19 @@ EVA_COLUMNS = (
 OWN_COLUMNS = ("key", "status", "acceptance", "attempts", "outcome", "cause")
 
 
-def results_csv(states: Sequence[TaskState]) -> str:
+def results_csv(states: Sequence[TaskState], composites: Collection[str] = ()) -> str:
     """Return the table as text, RFC 4180 but for its plain line ends.
 
     Each metric has a column of scores: normalised, or raw where the metric has no normalised one,
-    such as `response_latency` in seconds; empty where there is none.
+    such as `response_latency` in seconds; empty where there is none. The composites follow them.
     """
-    metrics = sorted({name for state in states for name in state.scores})
+    metrics = sorted({name for state in states for name in state.scores} - set(composites))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*EVA_COLUMNS, *OWN_COLUMNS, *metrics])
+    writer.writerow([*EVA_COLUMNS, *OWN_COLUMNS, *metrics, *composites])
     for state in states:
-        writer.writerow([*_eva(state), *_own(state), *_scores(state, metrics)])
+        scores = [*_scores(state.scores, metrics), *_scores(state.composites, composites)]
+        writer.writerow([*_eva(state), *_own(state), *scores])
     return text.getvalue()
 
 
@@ -64,10 +66,10 @@ def _own(state: TaskState) -> list[str]:
     ]
 
 
-def _scores(state: TaskState, metrics: Sequence[str]) -> list[str]:
-    return [_score(state, name) for name in metrics]
+def _scores(scores: Mapping[str, MetricScore], names: Collection[str]) -> list[str]:
+    return [_score(scores.get(name)) for name in names]
 
 
-def _score(state: TaskState, name: str) -> str:
-    value = score_value(state.scores.get(name))
+def _score(score: MetricScore | None) -> str:
+    value = score_value(score)
     return "" if value is None else f"{value:.6g}"

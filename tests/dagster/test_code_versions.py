@@ -19,8 +19,9 @@ from orchestrator_assets.dagster_assets.keys import (
 )
 from orchestrator_assets.dagster_assets.on_disk import accepted_on_disk
 from orchestrator_assets.evaluation import Evaluation
+from orchestrator_assets.metrics.response_latency import ResponseLatency
 from orchestrator_assets.metrics.task_completion import TaskCompletion
-from orchestrator_assets.validation import speech_fidelity
+from orchestrator_assets.validation import behavioral_fidelity, gate, speech_fidelity
 
 KEY = "record_0"
 
@@ -56,9 +57,14 @@ def settled(workbench: Workbench) -> Workbench:
 def test_the_versions_are_those_of_the_metrics_and_the_judges(evaluation: Evaluation) -> None:
     both = evaluation.model_copy(update={"metrics": ("task_completion", "response_latency")})
 
-    assert code_version(both, TaskAsset.METRICS) == "task_completion 1, response_latency 1"
+    assert code_version(both, TaskAsset.METRICS) == (
+        f"task_completion {TaskCompletion.code_version}, "
+        f"response_latency {ResponseLatency.code_version}"
+    )
     assert code_version(both, TaskAsset.VALIDATION) == (
-        "conversation_valid_end 1, user_behavioral_fidelity 1, user_speech_fidelity 1"
+        f"conversation_valid_end {gate.VERSION}, "
+        f"user_behavioral_fidelity {behavioral_fidelity.VERSION}, "
+        f"user_speech_fidelity {speech_fidelity.VERSION}"
     )
     assert code_version(evaluation.model_copy(update={"metrics": ()}), TaskAsset.METRICS) == "none"
 
@@ -75,11 +81,10 @@ def test_a_task_that_failed_does_not_make_the_summary_stale(
 def test_a_changed_metric_makes_the_metrics_stale_until_they_are_computed_again(
     settled: Workbench, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TaskCompletion, "version", "2")
+    monkeypatch.setattr(TaskCompletion, "code_version", "next")
 
     assert stale(settled) == {TaskAsset.METRICS: ["has a new code version"]}
 
-    calls.score_version = "2"
     assert settled.run_job(EvaluationJob.RECOMPUTE_METRICS).success
     assert stale(settled) == {}
 
@@ -87,7 +92,7 @@ def test_a_changed_metric_makes_the_metrics_stale_until_they_are_computed_again(
 def test_a_reused_conversation_does_not_pass_for_scored_again(
     settled: Workbench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(TaskCompletion, "version", "2")
+    monkeypatch.setattr(TaskCompletion, "code_version", "next")
 
     assert settled.materialize(config={"max_attempts": 0}).success
     assert stale(settled) == {TaskAsset.METRICS: ["has a new code version"]}
@@ -96,11 +101,10 @@ def test_a_reused_conversation_does_not_pass_for_scored_again(
 def test_a_changed_judge_makes_the_validation_stale_until_it_judges_again(
     settled: Workbench, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speech_fidelity, "VERSION", "2")
+    monkeypatch.setattr(speech_fidelity, "VERSION", "next")
 
     assert stale(settled) == {TaskAsset.VALIDATION: ["has a new code version"]}
 
-    calls.score_version = "2"
     assert settled.materialize(assets=[TaskAsset.VALIDATION]).success
     assert stale(settled) == {}
 

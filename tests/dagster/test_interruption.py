@@ -26,10 +26,10 @@ EXIT_LIMIT_SECONDS = 60
 PROGRAM = """
 from evaluation_fakes import Attempt, FakeCalls
 from orchestrator_assets import cli
-from orchestrator_assets.command_line import run
+from orchestrator_assets.command_line import watched_run
 
 calls = FakeCalls({"second": [Attempt.ENDLESS]})
-run.EvaluationRun = calls.create_run
+watched_run.EvaluationRun = calls.create_run
 try:
     cli.main()
 finally:

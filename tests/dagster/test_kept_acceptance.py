@@ -15,6 +15,7 @@ from orchestrator_assets.dagster_assets.on_disk import accepted_on_disk
 from orchestrator_assets.errors import PreflightError
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun
+from orchestrator_assets.metrics.selection import MetricSelection
 from orchestrator_assets.records import Task
 
 ALL = tuple(f"record_{number}" for number in range(5))
@@ -25,7 +26,13 @@ class NoAgent:
     """Makes runs that find at once that nobody can be called."""
 
     def create_run(
-        self, evaluation: Evaluation, tasks: Iterable[Task], *, mode: AttemptMode, run_id: str
+        self,
+        evaluation: Evaluation,
+        tasks: Iterable[Task],
+        *,
+        mode: AttemptMode,
+        run_id: str,
+        metric_selection: MetricSelection | None,
     ) -> EvaluationRun:
         raise PreflightError("the agent does not answer")
 

@@ -28,6 +28,7 @@ from orchestrator_assets.dagster_assets.markdown import markdown_table
 from orchestrator_assets.dagster_assets.task_metadata import failures_table, task_metadata
 from orchestrator_assets.dagster_assets.transcript import clock_time
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.composites import Composite, Composites
 from orchestrator_assets.records import Record, Task
 from orchestrator_assets.validation.result import GATE, USER_SPEECH_FIDELITY, ValidationResult
 
@@ -118,8 +119,9 @@ def test_audio_is_shown_as_a_small_picture_with_its_levels(
     metadata = task_metadata(TaskAsset.AUDIO, outcome)
 
     assert metadata["duration_seconds"].value == pytest.approx(2.0)
-    assert metadata["caller_dbfs"].value == pytest.approx(-13.3, abs=0.1)
-    assert "agent_dbfs" not in metadata
+    assert metadata["caller_speech_dbfs"].value == pytest.approx(-13.3, abs=0.1)
+    assert metadata["caller_peak_dbfs"].value == pytest.approx(-10.3, abs=0.1)
+    assert "agent_speech_dbfs" not in metadata
     picture = text(metadata["waveform"])
     assert picture.startswith("![caller above, agent below](data:image/svg+xml;base64,")
     assert len(picture) < 50_000
@@ -161,6 +163,26 @@ def test_a_record_summary_is_one_line(outcome: TaskOutcome) -> None:
     assert text(metadata["summary"]) == (
         "accepted on attempt 2 of 2; 62 s of conversation; task completion 1; response latency none"
     )
+
+
+def test_composites_stand_on_the_record_summary(outcome: TaskOutcome) -> None:
+    composites = Composites(
+        {
+            "EVA-A_pass": Composite(all={"task_completion": 1.0}),
+            "Ganzes": Composite(mean=("task_completion", "response_latency")),
+            "summary": Composite(mean=("task_completion",)),
+        }
+    )
+
+    metadata = task_metadata(TaskAsset.RECORD_SUMMARY, outcome, composites=composites)
+
+    assert metadata["EVA-A_pass"] == dg.MetadataValue.float(1.0)
+    assert "Ganzes" not in metadata
+    rows = text(metadata["composites"]).split("\n")[2:]
+    assert rows[1] == r"| Ganzes | error |  | response\_latency: no turn |"
+    # No composite takes the place of what the asset says of itself.
+    assert text(metadata["summary"]).startswith("accepted on attempt 2")
+    assert "composites" not in task_metadata(TaskAsset.METRICS, outcome, composites=composites)
 
 
 def test_everything_can_be_stored_by_dagster(outcome: TaskOutcome) -> None:

@@ -24,9 +24,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which tasks are read."""
     read: list[str] = []
 
-    def reading(run_directory, one):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def reading(run_directory, one, *rest, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN003, ANN202
         read.append(one.id)
-        return read_task_state(run_directory, one)
+        return read_task_state(run_directory, one, *rest, **options)
 
     monkeypatch.setattr(changed_states, "read_task_state", reading)
     return read

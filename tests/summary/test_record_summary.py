@@ -6,6 +6,7 @@ from scripted_world import BAD_CALLER, GOOD, HANGUP, World, task
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
 from orchestrator_assets.call.conversation import EndReason
+from orchestrator_assets.metrics.composites import Composite, Composites
 from orchestrator_assets.summary.record_summary import record_summary
 from orchestrator_assets.summary.task_state import TaskStatus
 
@@ -38,6 +39,17 @@ async def test_tells_of_an_accepted_task(world: World) -> None:
     ]
     assert summary.attempts[0].validation is not None
     assert summary.model_dump(mode="json")["attempts"][0]["reason"].startswith("failed user_")
+
+
+async def test_shows_the_composites_with_their_evidence(world: World) -> None:
+    await world.run(A)
+    composites = Composites({"good": Composite(all={"task_completion": 1.0})})
+
+    good = record_summary(world.run_directory, A, composites).composites["good"]
+
+    assert good.score == 1.0
+    assert good.details["components"] == {"task_completion": 1.0}
+    assert record_summary(world.run_directory, A).composites == {}
 
 
 async def test_shows_the_last_attempt_of_a_failed_task(world: World) -> None:

@@ -7,13 +7,17 @@ import csv
 from scripted_world import HANGUP, TIMEOUT, World, task
 
 from orchestrator_assets.metrics.base import MetricScore
+from orchestrator_assets.metrics.composites import Composite
 from orchestrator_assets.metrics.scores import merge_scores
 from orchestrator_assets.records import Task
+from orchestrator_assets.summary.aggregation import Aggregation
 from orchestrator_assets.summary.writing import write_summaries
 
 
-def rows(world: World, *tasks: Task) -> list[dict[str, str]]:
-    write_summaries(world.run_directory, tasks)
+def rows(
+    world: World, *tasks: Task, aggregation: Aggregation | None = None
+) -> list[dict[str, str]]:
+    write_summaries(world.run_directory, tasks, aggregation)
     with world.run_directory.results_path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -75,6 +79,22 @@ async def test_a_metric_without_a_normalised_score_shows_its_raw_one(world: Worl
 
     assert first["response_latency"] == "1.23457"
     assert (second["response_latency"], third["response_latency"]) == ("", "")
+
+
+async def test_composites_follow_the_metrics_in_the_order_they_are_declared(world: World) -> None:
+    a, b = task("a"), task("b")
+    world.scripts["b"] = [HANGUP]
+    await world.run(a, b, max_attempts=1)
+    declared = {
+        "über": Composite(mean=("task_completion",)),
+        "all, of it": Composite(all={"über": 0.5, "lacking": 0.5}),
+    }
+
+    first, second = rows(world, a, b, aggregation=Aggregation(composites=declared))
+
+    assert list(first)[-3:] == ["user_behavioral_fidelity", "über", "all, of it"]
+    assert (first["über"], first["all, of it"]) == ("1", "")
+    assert second["über"] == ""
 
 
 async def test_is_utf8_with_an_equal_number_of_cells_in_every_row(world: World) -> None:
