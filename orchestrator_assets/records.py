@@ -61,15 +61,27 @@ def _turn_from_text(value: Any) -> Any:
     return {"say": value} if isinstance(value, str) else value
 
 
+class CallerVoice(_Strict):
+    """How the caller sounds. Pitch is relative to the engine's own voice (1.0)."""
+
+    pitch: float = Field(default=1.1, ge=0.8, le=1.25)
+    speed: float = Field(default=1.0, ge=0.8, le=1.2)
+
+
 class CallerFaultKind(StrEnum):
     """What a caller can be told to do wrong, to show that validation notices."""
 
     MISSPEAK = "misspeak"
+    """It says something else: see `CallerFault.spoken`."""
     SKIP_TURN = "skip_turn"
     HANG_UP_EARLY = "hang_up_early"
+    """It hangs up where the turn was due."""
     GARBLE = "garble"
+    """The turn is as loud as ever, and not a word of it can be understood."""
     TOO_QUIET = "too_quiet"
+    """The turn is so quiet that nobody hears it."""
     CLIP = "clip"
+    """The turn is driven far into full scale."""
 
 
 class CallerFault(_Strict):
@@ -134,6 +146,10 @@ class Record(BaseModel):
     agent_parameters: dict[str, str] = Field(
         default_factory=dict,
         description="Sent to the agent at the start of the call (Twilio's customParameters).",
+    )
+    caller_voice: CallerVoice | None = Field(
+        default=None,
+        description="How this caller sounds; the evaluation's `caller.voice` if absent.",
     )
     caller_faults: tuple[CallerFault, ...] = ()
 

@@ -24,7 +24,10 @@ from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.scores import merge_scores
+from orchestrator_assets.metrics.selection import MetricSelection
+from orchestrator_assets.metrics.task_completion import TaskCompletion
 from orchestrator_assets.records import Task
+from orchestrator_assets.validation import speech_fidelity
 from orchestrator_assets.validation.result import GATE, USER_SPEECH_FIDELITY, ValidationResult
 
 
@@ -48,7 +51,8 @@ class FakeCalls:
     hung_up: list[str] = field(default_factory=list)
     live: asyncio.Event | None = None
     evaluation: Evaluation | None = None
-    score_version: str = "1"
+    real_metrics: bool = False
+    """The evaluation's own metrics are computed, on what these calls leave."""
 
     def attempt(self, task: Task, number: int) -> Attempt:
         plan = self.plans.get(task.id, [Attempt.GOOD])
@@ -89,7 +93,7 @@ class FakeCalls:
         scores = {GATE: _score(GATE, ended_well)}
         if ended_well:
             scores[USER_SPEECH_FIDELITY] = _score(
-                USER_SPEECH_FIDELITY, spoke_well, self.score_version
+                USER_SPEECH_FIDELITY, spoke_well, speech_fidelity.VERSION
             )
         merge_scores(directory, task.record.id, scores)
         failed = ended_well and not spoke_well
@@ -103,7 +107,7 @@ class FakeCalls:
 
     async def compute_metrics(self, task: Task, directory: Path) -> Mapping[str, MetricScore]:
         self.scored.append(task.id)
-        scores = {"task_completion": _score("task_completion", True, self.score_version)}
+        scores = {"task_completion": _score("task_completion", True, TaskCompletion.code_version)}
         merge_scores(directory, task.record.id, scores)
         return scores
 
@@ -114,6 +118,7 @@ class FakeCalls:
         *,
         mode: AttemptMode,
         run_id: str,
+        metric_selection: MetricSelection | None = None,
         listener: AttemptListener | None = None,
         preflight: bool = True,
     ) -> EvaluationRun:
@@ -123,11 +128,12 @@ class FakeCalls:
             tasks,
             mode=mode,
             run_id=run_id,
+            metric_selection=metric_selection,
             listener=listener,
             preflight=preflight,
             place_call=self.place_call,
             validate=self.validate,
-            compute_metrics=self.compute_metrics,
+            compute_metrics=None if self.real_metrics else self.compute_metrics,
         )
 
 

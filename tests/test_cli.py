@@ -12,7 +12,7 @@ from evaluation_fakes import Attempt, FakeCalls, write_evaluation
 from typer.testing import CliRunner, Result
 
 from orchestrator_assets.cli import app
-from orchestrator_assets.command_line import console, run
+from orchestrator_assets.command_line import console, watched_run
 from orchestrator_assets.dagster_assets.instance import HOME_VARIABLE
 from orchestrator_assets.evaluation_files import EVALUATIONS_VARIABLE
 from orchestrator_assets.evaluation_run import EvaluationRun
@@ -28,7 +28,7 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCalls:
         monkeypatch.setenv(variable, "")
         monkeypatch.delenv(variable)
     calls = FakeCalls()
-    monkeypatch.setattr(run, "EvaluationRun", calls.create_run)
+    monkeypatch.setattr(watched_run, "EvaluationRun", calls.create_run)
     return calls
 
 
@@ -314,7 +314,7 @@ def test_an_agent_that_does_not_start_ends_with_3_and_its_last_words(
 def test_nobody_is_called_where_the_preflight_finds_a_fault(
     tmp_path: Path, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "EvaluationRun", EvaluationRun)
+    monkeypatch.setattr(watched_run, "EvaluationRun", EvaluationRun)
     agent = {"url": "ws://127.0.0.1:1/media", "command": ["no_such_agent_program"]}
     path = write_evaluation(tmp_path, RECORD_IDS, agent=agent)
 

@@ -9,7 +9,7 @@ import yaml
 from orchestrator_assets.demo import EVALUATION_FILE
 from orchestrator_assets.errors import ConfigurationError
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
-from orchestrator_assets.records import Record
+from orchestrator_assets.records import CallerVoice, Record
 
 MINIMAL: dict[str, Any] = {
     "name": "mine",
@@ -94,6 +94,16 @@ def test_a_file_that_is_no_evaluation_is_named(tmp_path: Path, text: str) -> Non
         load_evaluation(path)
 
 
+def test_a_caller_can_not_be_listened_to_by_a_judge_that_is_not_named(folder: Path) -> None:
+    validation = {"user_speech_fidelity": {"judged_by": "audio_judge"}}
+    with pytest.raises(ConfigurationError) as caught:
+        load_evaluation(write(folder, validation=validation))
+    (fault,) = caught.value.faults
+    assert fault.location == "validation.user_speech_fidelity.judged_by"
+    assert "add `audio_judge`" in fault.message
+    load_evaluation(write(folder, validation=validation, audio_judge={}))
+
+
 def test_record_ids_narrow_the_tasks_in_the_order_of_the_data_set(folder: Path) -> None:
     evaluation = load_evaluation(write(folder, record_ids=["b", "a"], num_trials=2))
     assert [task.key for task in evaluation.load_tasks()] == [
@@ -127,12 +137,13 @@ def test_the_fingerprint_follows_what_shapes_a_call_and_nothing_else(folder: Pat
     )
     changed = {
         fingerprint(Record(id="a", goal="Other.")),
+        fingerprint(Record(id="a", caller_voice=CallerVoice(pitch=1.2))),
         fingerprint(agent={"url": "ws://127.0.0.1:10/media"}),
         fingerprint(caller={"reply_delay_seconds": 1}),
         fingerprint(conversation_time_limit_seconds=10),
         fingerprint(clock="media"),
     }
-    assert len(changed) == 5
+    assert len(changed) == 6
     assert unchanged not in changed
 
 

@@ -9,16 +9,22 @@ import threading
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from evaluation_fakes import Attempt, FakeCalls, write_evaluation
+from metric_packages import install_opinion
 
+from orchestrator_assets import evaluation_run
 from orchestrator_assets.attempts.outcomes import TaskOutcome
 from orchestrator_assets.attempts.protocols import AttemptMode
-from orchestrator_assets.errors import AgentStartError, ConfigurationError
+from orchestrator_assets.errors import AgentStartError, ConfigurationError, JudgeError
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun, OutcomeStream, failed_tasks
+from orchestrator_assets.judges.judges import Judges
+from orchestrator_assets.metrics.scores import read_scores
+from orchestrator_assets.metrics.selection import MetricSelection, ScoreChoice
+from orchestrator_assets.run_setup import JudgesOnDemand
 
 RECORD_IDS = ["first", "second", "third"]
 
@@ -130,6 +136,87 @@ async def test_a_run_that_only_reuses_starts_no_agent(tmp_path: Path) -> None:
 
     assert all(outcome.reused for outcome in outcomes)
     assert not (evaluation.run_directory / "agent.log").exists()
+
+
+class ClosedJudges(JudgesOnDemand):
+    """Judges that note when they are closed."""
+
+    closed: ClassVar[list[Judges]] = []
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        self.closed.append(self)
+
+
+@pytest.fixture
+def closed_judges(monkeypatch: pytest.MonkeyPatch) -> list[Judges]:
+    monkeypatch.setattr(evaluation_run, "JudgesOnDemand", ClosedJudges)
+    monkeypatch.setattr(ClosedJudges, "closed", [])
+    return ClosedJudges.closed
+
+
+async def test_the_judges_are_made_once_a_run_and_closed_at_its_end(
+    tmp_path: Path, closed_judges: list[Judges]
+) -> None:
+    await settle(make_run(make_evaluation(tmp_path), FakeCalls(real_metrics=True)))
+
+    assert len(closed_judges) == 1
+
+
+async def test_the_judges_are_closed_where_a_run_is_stopped(
+    tmp_path: Path, closed_judges: list[Judges]
+) -> None:
+    calls = FakeCalls({"second": [Attempt.ENDLESS]}, live=asyncio.Event())
+    run = make_run(make_evaluation(tmp_path), calls)
+
+    async with aclosing(run.outcomes()) as outcomes:
+        await anext(outcomes)
+
+    assert len(closed_judges) == 1
+
+
+async def test_the_judges_are_closed_where_a_run_breaks_off(
+    tmp_path: Path, closed_judges: list[Judges]
+) -> None:
+    evaluation = make_evaluation(tmp_path)
+    (evaluation.run_directory / "records" / "first" / "trial_0").mkdir(parents=True)
+
+    with pytest.raises(ConfigurationError):
+        await settle(make_run(evaluation, FakeCalls()))
+
+    assert len(closed_judges) == 1
+
+
+async def test_a_judge_that_can_not_be_asked_for_want_of_a_model_ends_the_run_and_costs_no_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_opinion(tmp_path, monkeypatch)
+    monkeypatch.delenv("JUDGE_MODEL", raising=False)
+    evaluation = make_evaluation(tmp_path, metrics=["opinion"], judge={})
+    run = make_run(evaluation, FakeCalls(real_metrics=True))
+
+    with pytest.raises(JudgeError, match="JUDGE_MODEL"):
+        await settle(run)
+
+    scores = [read_scores(path.parent) for path in evaluation.run_directory.rglob("metrics.json")]
+    assert scores
+    assert not any("opinion" in each for each in scores)
+
+
+@pytest.mark.parametrize(
+    ("mode", "choice"),
+    [
+        (AttemptMode.CALL, ScoreChoice.LACKING),
+        (AttemptMode.FORCE, ScoreChoice.LACKING),
+        (AttemptMode.METRICS_ONLY, ScoreChoice.ALL),
+    ],
+)
+def test_a_run_computes_what_is_lacking_unless_it_is_for_metrics_alone(
+    tmp_path: Path, mode: AttemptMode, choice: ScoreChoice
+) -> None:
+    run = EvaluationRun(make_evaluation(tmp_path), [], mode=mode, run_id="run-1")
+
+    assert run.metric_selection == MetricSelection(choice)
 
 
 async def test_failed_tasks_are_those_tried_and_not_accepted(tmp_path: Path) -> None:

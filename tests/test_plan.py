@@ -14,6 +14,8 @@ from evaluation_fakes import Attempt, FakeCalls, write_evaluation
 
 from orchestrator_assets.attempts.protocols import AttemptMode
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
+from orchestrator_assets.metrics.selection import MetricSelection, ScoreChoice, StaleScore
+from orchestrator_assets.metrics.task_completion import TaskCompletion
 from orchestrator_assets.plan import AUDIO_BYTES_PER_SECOND, Plan, Step, TaskPlan, plan
 from orchestrator_assets.store.run_directory import RunDirectory
 
@@ -82,6 +84,40 @@ def test_what_was_accepted_is_reused_and_what_failed_is_called_again(folder: Pat
     assert (found.first_calls, found.calls_again) == (0, 1)
     assert only(found, "second").because.startswith("attempt 2 validation_failed: ")
     assert found.metrics == {"task_completion": 1}
+
+
+def test_a_run_would_leave_stale_scores_alone_and_says_which_they_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = evaluation_in(folder)
+    run(evaluation, FakeCalls({"second": [Attempt.MISSPOKEN]}))
+    before = TaskCompletion.code_version
+    monkeypatch.setattr(TaskCompletion, "code_version", "next")
+
+    found = planned(evaluation)
+
+    assert found.metrics == {"task_completion": 1}
+    assert found.stale_scores == {StaleScore("task_completion", before, "next"): 2}
+    assert only(found, "first").metrics == ()
+
+
+def test_scores_of_accepted_conversations_are_planned_as_they_are_chosen(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = evaluation_in(folder)
+    run(evaluation, FakeCalls({"second": [Attempt.MISSPOKEN]}))
+    monkeypatch.setattr(TaskCompletion, "code_version", "next")
+    expected = {
+        ScoreChoice.LACKING: {},
+        ScoreChoice.FAILED: {},
+        ScoreChoice.OUTDATED: {"task_completion": 2},
+        ScoreChoice.ALL: {"task_completion": 2},
+    }
+
+    for choice, metrics in expected.items():
+        selection = MetricSelection(choice)
+        tasks = evaluation.load_tasks()
+        assert plan(evaluation, tasks, AttemptMode.METRICS_ONLY, selection).metrics == metrics
 
 
 def test_planning_changes_no_file(folder: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -19,6 +19,7 @@ from orchestrator_assets.audio.voice_activity import TurnDetector, TurnEdge
 from orchestrator_assets.call.frames import (
     WIRE_FRAME_SAMPLES,
     WIRE_SAMPLE_RATE_HZ,
+    frames_to_seconds,
     seconds_to_frames,
 )
 from orchestrator_assets.call.speech.base import Samples, SpeechToText, TextToSpeech, Voice
@@ -31,6 +32,9 @@ _END_OF_TURN_SECONDS = 0.5
 _PREROLL_SECONDS = 0.3
 _GREETING_AFTER_SECONDS = 0.4
 _DEFAULT_THINK_MS = 200
+_DEFAULT_FAULT_TURN = 1
+_PATIENCE_SECONDS = 0.4
+_TALKED_OVER = "Sorry, one moment please, let me see what I can find for you."
 
 _HOUSE_RULES = (
     "Please come ten minutes early and bring your insurance card.",
@@ -45,24 +49,47 @@ class AgentFault(StrEnum):
     """What the demo agent can be told to do wrong, by the custom parameter `fault`."""
 
     CLAIMS_WITHOUT_ACTING = "claims_without_acting"
+    """It says that it has done what it was asked to, and has not."""
     DEAD_AIR = "dead_air"
+    """From when it knows the booking on, it says nothing any more."""
     NEVER_STOPS_TALKING = "never_stops_talking"
+    """Its task done, it reads the house rules, and lets nobody interrupt."""
     HANGS_UP = "hangs_up"
+    """When it knows the booking, it hangs up."""
+    TALKS_OVER = "talks_over"
+    """It begins to speak while the caller is speaking the turn `fault_turn`."""
+    DROPS_SOCKET = "drops_socket"
+    """Its connection breaks, without a close, when it should answer the turn `fault_turn`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Mu-law audio to send, or the wish to hang up."""
+    """Mu-law audio to send and its words, or the wish to hang up, or a connection that breaks."""
 
     payload: bytes = b""
+    text: str = ""
     hang_up: bool = False
+    drop: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredTurn:
+    """A caller turn by the agent's own clock, in seconds of audio heard since the call began.
+
+    `ended_seconds`: it took the turn for ended. `replied_seconds`: it sent the reply, whose first
+    sample is heard at that time; None where it has not.
+    """
+
+    ended_seconds: float
+    replied_seconds: float | None = None
 
 
 class AgentCall:
     """The agent's side of one call.
 
     `parameters` are the call's custom parameters: `think_ms`, the time the agent takes before it
-    answers, and `fault`. Raises ValueError for values that are none.
+    answers, `fault`, and `fault_turn`, the caller's turn (from 0, by default 1) in which those
+    faults happen that happen once. Raises ValueError for values that are none.
     """
 
     def __init__(
@@ -73,12 +100,16 @@ class AgentCall:
     ) -> None:
         fault = parameters.get("fault")
         self._fault = AgentFault(fault) if fault is not None else None
+        self._fault_turn = int(parameters.get("fault_turn", _DEFAULT_FAULT_TURN))
         self._think_frames = seconds_to_frames(
             int(parameters.get("think_ms", _DEFAULT_THINK_MS)) / 1000
         )
         self.desk = ClinicDesk(
             claims_without_acting=self._fault is AgentFault.CLAIMS_WITHOUT_ACTING
         )
+        self.texts: list[str] = []
+        """What it has said, or begun to say, an utterance each."""
+        self.turns: list[AnsweredTurn] = []
         self._text_to_speech = text_to_speech
         self._speech_to_text = speech_to_text
         self._detector = TurnDetector(_END_OF_TURN_SECONDS)
@@ -88,6 +119,7 @@ class AgentCall:
         self._reply: asyncio.Task[Reply] | None = self._start(lambda: self._say(GREETING))
         self._playing = False
         self._rules_read = 0
+        self._caller_frames = 0
 
     async def hear(self, payload: bytes) -> bool:
         """Take 160 bytes of mu-law; return True if the caller barges in on what is being said."""
@@ -95,12 +127,17 @@ class AgentCall:
         self._frame += 1
         edge = self._detector.push(frame)
         self._heard.append(frame)
+        self._caller_frames = self._caller_frames + 1 if self._detector.speaking else 0
         if edge is TurnEdge.TURN_ENDED:
             utterance, self._heard = np.concatenate(self._heard), []
+            self.turns.append(AnsweredTurn(frames_to_seconds(self._frame)))
             self._reply_due_frame = self._frame + self._think_frames
             self._reply = self._start(lambda: self._answer(utterance))
         elif not self._detector.speaking:
             del self._heard[: -seconds_to_frames(_PREROLL_SECONDS)]
+        elif self._loses_patience():
+            self._reply_due_frame = self._frame
+            self._reply = self._start(lambda: self._say(_TALKED_OVER))
         barged_in = edge is TurnEdge.SPEECH_STARTED and self._playing
         return barged_in and self._fault is not AgentFault.NEVER_STOPS_TALKING
 
@@ -113,6 +150,9 @@ class AgentCall:
             return None
         reply, self._reply = await self._reply, None
         self._playing = bool(reply.payload)
+        if reply.payload:
+            self.texts.append(reply.text)
+            self._note_reply()
         return reply
 
     def played_out(self) -> None:
@@ -129,10 +169,24 @@ class AgentCall:
         if self._reply is not None:
             self._reply.cancel()
 
+    def _loses_patience(self) -> bool:
+        return (
+            self._fault is AgentFault.TALKS_OVER
+            and len(self.turns) == self._fault_turn
+            and self._caller_frames == seconds_to_frames(_PATIENCE_SECONDS)
+        )
+
+    def _note_reply(self) -> None:
+        if self.turns and not self._detector.speaking and self.turns[-1].replied_seconds is None:
+            replied = frames_to_seconds(self._frame)
+            self.turns[-1] = replace(self.turns[-1], replied_seconds=replied)
+
     def _start(self, make: Callable[[], Reply]) -> asyncio.Task[Reply]:
         return asyncio.create_task(asyncio.to_thread(make))
 
     def _answer(self, utterance: Samples) -> Reply:
+        if self._fault is AgentFault.DROPS_SOCKET and len(self.turns) - 1 == self._fault_turn:
+            return Reply(drop=True)
         samples = resample(utterance, WIRE_SAMPLE_RATE_HZ, self._speech_to_text.sample_rate_hz)
         heard = self._speech_to_text.transcribe(samples)
         if not heard:
@@ -147,4 +201,4 @@ class AgentCall:
     def _say(self, text: str) -> Reply:
         samples = self._text_to_speech.synthesize(text, _VOICE, WIRE_SAMPLE_RATE_HZ)
         padding = -len(samples) % WIRE_FRAME_SAMPLES
-        return Reply(encode_mulaw(np.pad(samples, (0, padding))))
+        return Reply(encode_mulaw(np.pad(samples, (0, padding))), text)

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections import OrderedDict
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
@@ -22,6 +23,7 @@ from orchestrator_assets.call.speech.base import SpeechToText, TextToSpeech
 from orchestrator_assets.call.speech.engines import default_speech_to_text, default_text_to_speech
 from orchestrator_assets.call.transports.twilio import LOCKSTEP_PARAMETER, TICK_PREFIX
 from orchestrator_assets.demo.agent_call import AgentCall
+from orchestrator_assets.demo.clinic_tools import INSTRUCTIONS, TOOLS
 
 _REPORT_PATH = "/calls/"
 _REPORTS_KEPT = 1_000
@@ -86,7 +88,11 @@ class AgentServer:
         report = {
             "initial_state": call.desk.initial_state,
             "final_state": call.desk.state,
+            "instructions": INSTRUCTIONS,
+            "tools": TOOLS,
             "tool_calls": call.desk.tool_calls,
+            "agent_texts": call.texts,
+            "turns": [asdict(turn) for turn in call.turns],
         }
         response = connection.respond(
             HTTPStatus.OK, json.dumps(report, ensure_ascii=False, indent=2) + "\n"
@@ -119,6 +125,10 @@ class _Line:
     async def hang_up(self) -> None:
         await self._connection.close()
 
+    def drop(self) -> None:
+        """Break the connection as a lost network does: nothing is said on the WebSocket."""
+        self._connection.transport.abort()
+
     async def _send(self, event: str, body: dict[str, Any]) -> None:
         message = {"event": event, "streamSid": self._stream_sid, **body}
         await self._connection.send(json.dumps(message))
@@ -131,6 +141,9 @@ async def _exchange(call: AgentCall, line: _Line, media: dict[str, Any]) -> None
     reply = await call.due_reply(wait=line.lockstep)
     if reply is not None and reply.hang_up:
         await line.hang_up()
+        return
+    if reply is not None and reply.drop:
+        line.drop()
         return
     if reply is not None and reply.payload:
         await line.say(reply.payload)

@@ -66,8 +66,10 @@ async def test_what_can_not_be_judged_is_skipped_and_says_why(
         return behaviour, speech
 
     no_script = "the adopted run's caller followed no script"
-    assert reasons("1.1") == (no_script, "no audio in the adopted run")
-    assert reasons("1.2") == (no_script, no_script)
+    no_goal = f"{no_script}, and the record has no goal to judge the caller by"
+    nothing_meant = f"{no_script}, and its events do not hold what it meant to say"
+    assert reasons("1.1") == (no_goal, "no audio in the adopted run")
+    assert reasons("1.2") == (no_goal, nothing_meant)
 
 
 async def test_a_script_in_the_data_set_is_not_held_against_evas_caller(

@@ -7,7 +7,7 @@ import asyncio
 from scripted_world import BAD_CALLER, GOOD, HANGUP, TIMEOUT, World, task, until
 
 from orchestrator_assets.attempts.outcomes import Acceptance, Cause, Outcome
-from orchestrator_assets.attempts.protocols import JudgeRetries
+from orchestrator_assets.attempts.protocols import AttemptMode, JudgeRetries
 from orchestrator_assets.errors import SpeechEngineError
 from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.scores import merge_scores
@@ -226,6 +226,34 @@ async def test_a_score_that_is_an_error_is_computed_again_by_the_next_invocation
     assert again.metrics is not None
     assert again.metrics["task_completion"].error is None
     assert world.calls == [("a", 1)]
+
+
+async def test_scores_that_were_not_computed_stay_in_the_outcome_and_the_journal(
+    world: World,
+) -> None:
+    outcome = await world.settle(A, metric_names=["task_completion"])
+    assert outcome.directory is not None
+    other = MetricScore(name="politeness", score=3.0, normalized_score=0.5)
+    merge_scores(outcome.directory, "a", {other.name: other})
+
+    again = await world.settle(A, mode=AttemptMode.METRICS_ONLY)
+
+    assert again.metrics is not None
+    assert again.metrics["politeness"] == other
+    assert world.journal(A)[-1]["scores"] == {"task_completion": 1.0, "politeness": 0.5}
+
+
+async def test_an_invocation_that_computes_nothing_leaves_the_journal_as_it_is(
+    world: World,
+) -> None:
+    outcome = await world.settle(A, metric_names=["task_completion"])
+    before = world.journal(A)
+    world.computes_nothing = True
+
+    again = await world.settle(A, mode=AttemptMode.METRICS_ONLY)
+
+    assert again.metrics == outcome.metrics
+    assert world.journal(A) == before
 
 
 async def test_a_call_of_this_invocation_is_judged_and_scored_once(world: World) -> None:

@@ -62,6 +62,7 @@ async def test_a_call_leaves_all_its_files_on_one_time_line(
         result = await place(address, engines, tmp_path)
     durations = {name: soundfile.info(tmp_path / name).duration for name in WAV_FILES}
     assert set(durations.values()) == {result.duration_seconds}
+    assert result.time_limit_seconds == 60
     assert ConversationResult.model_validate_json((tmp_path / "result.json").read_bytes()) == result
     transcript = read_lines(tmp_path / "transcript.jsonl")
     assert [row["role"] for row in transcript] == [

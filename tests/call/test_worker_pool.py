@@ -231,7 +231,10 @@ async def test_what_a_crashed_call_recorded_is_repaired_and_its_events_are_ended
     async with calls_to(tmp_path) as calls:
         result = await ending(calls.start("crashes", go=True))
         assert calls.recorded_seconds("crashes") == [RECORDED_SECONDS] * len(TRACKS)
-    assert result.model_extra == {"audio_repaired": True}
+    assert result.model_extra == {
+        "audio_repaired": True,
+        "audio_repaired_files": list(TRACKS),
+    }
     assert result.duration_seconds == RECORDED_SECONDS
     last = read_events(tmp_path / "crashes")[-1]
     assert last["data"] == {"state": "session_ended", "details": {"reason": "error"}}
@@ -293,7 +296,10 @@ async def test_a_call_that_blocks_its_worker_is_killed_and_charged(tmp_path: Pat
     assert result.cause == "harness"
     assert "did not react for 1 s and was killed" in str(result.error)
     assert "the live call took longer than 0.4 s" in str(result.error)
-    assert result.model_extra == {"audio_repaired": True}
+    assert result.model_extra == {
+        "audio_repaired": True,
+        "audio_repaired_files": list(TRACKS),
+    }
     assert "in go_live" in worker_log(tmp_path)
 
 
@@ -325,7 +331,7 @@ async def test_a_call_beyond_its_limit_is_hung_up_and_its_worker_lives_on(tmp_pa
     assert result.conversation_ended_reason is EndReason.ERROR
     assert result.error == "the live call took longer than 0.4 s; it was hung up"
     assert result == read_result(tmp_path / "ends")
-    assert result.model_extra == {"audio_repaired": False}
+    assert result.model_extra == {"audio_repaired": False, "audio_repaired_files": []}
 
 
 async def test_a_cancelled_call_is_hung_up_before_its_slot_is_free(tmp_path: Path) -> None:

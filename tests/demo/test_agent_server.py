@@ -14,6 +14,12 @@ from placed_calls import SHORT_SCRIPT, Engines, demo_agent, place, read_lines
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosedError
 
+from orchestrator_assets.call.call_report import read_call_report
+from orchestrator_assets.demo.clinic import FAREWELL, GREETING
+from orchestrator_assets.metrics.conversation import Conversation
+from orchestrator_assets.metrics.tool_call_validity import ToolCallValidity
+from orchestrator_assets.records import Record, Task
+
 BOOKING = "My booking code is 55329."
 
 
@@ -51,6 +57,45 @@ async def test_it_stops_talking_when_the_caller_barges_in(engines: Engines, tmp_
     samples, rate = soundfile.read(tmp_path / "audio_assistant.wav", dtype="int16")
     silence = samples[round((caller["start_seconds"] + 0.3) * rate) :][: rate // 2]
     assert not silence.any()
+
+
+async def test_it_reports_its_words_its_tools_and_what_they_answered(
+    engines: Engines, tmp_path: Path
+) -> None:
+    turns = [SHORT_SCRIPT[0], BOOKING, SHORT_SCRIPT[1]]
+    async with demo_agent(engines) as address:
+        await place(address, engines, tmp_path, turns=turns)
+    report = read_call_report(tmp_path)
+    assert report is not None
+    assert report.agent_texts == [
+        GREETING,
+        "Certainly. What is your booking code?",
+        "Your appointment is on Wednesday at ten thirty. Is there anything else?",
+        FAREWELL,
+    ]
+    assert report.tool_calls is not None
+    (call,) = report.tool_calls
+    assert call.arguments() == {"code": "55329"}
+    assert call.result()["appointment"]["patient"] == "Julia Brandt"
+    assert report.tools is not None
+    assert [tool.name for tool in report.tools] == [
+        "look_up_appointment",
+        "cancel_appointment",
+        "move_appointment",
+    ]
+    assert report.instructions
+    score = ToolCallValidity().compute(Conversation(Task(Record(id="ä/1")), tmp_path))
+    assert score.score == 1.0
+
+
+async def test_what_it_had_no_time_to_say_is_not_among_its_words(
+    engines: Engines, tmp_path: Path
+) -> None:
+    async with demo_agent(engines) as address:
+        await place(address, engines, tmp_path, turns=SHORT_SCRIPT, limit=2.0)
+    report = read_call_report(tmp_path)
+    assert report is not None
+    assert report.agent_texts == [GREETING]
 
 
 async def test_an_agent_that_never_stops_talking_has_done_its_task_before(

@@ -88,3 +88,26 @@ def test_a_desk_that_only_claims_to_act_changes_nothing() -> None:
 
 def test_words_that_say_nothing_get_the_choices() -> None:
     assert "Which would you like?" in ClinicDesk().reply("Um, hello?")
+
+
+def test_the_tools_it_used_have_their_results_in_the_log() -> None:
+    desk = ClinicDesk()
+    talk(desk, "Move my appointment.", "K7TQ2", "Thursday at ten, please.", "Yes.")
+    look_up, move = desk.tool_calls
+    assert look_up["result"]["appointment"]["day"] == "Tuesday"
+    assert move["arguments"] == {"code": "K7TQ2", "day": "Thursday", "time": "10:00"}
+    assert move["result"] == {
+        "status": "success",
+        "appointment": {
+            "patient": "Maria Novak",
+            "day": "Thursday",
+            "time": "10:00",
+            "status": "booked",
+        },
+    }
+
+
+def test_a_tool_that_was_only_claimed_to_be_used_has_no_result() -> None:
+    desk = ClinicDesk(claims_without_acting=True)
+    talk(desk, "Cancel my appointment.", "Code 71652.", "Yes, please.")
+    assert ["result" in call for call in desk.tool_calls] == [True, False]

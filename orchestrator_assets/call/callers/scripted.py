@@ -12,8 +12,10 @@ from enum import Enum, auto
 
 import numpy as np
 
+from orchestrator_assets.audio.samples import resample
 from orchestrator_assets.audio.voice_activity import TurnDetector, TurnEdge
 from orchestrator_assets.call.callers.base import CallerFrame, SpokenTurn
+from orchestrator_assets.call.callers.faults import spoilt
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.call.frames import (
     CLEAN_FRAME_SAMPLES,
@@ -55,7 +57,8 @@ def prepare_turns(
     Planted faults change what is audible, not what the caller means to say. The attempt seeds the
     voice, so that a caller fault of the synthesis does not simply repeat. Raises SpeechEngineError.
     """
-    voice = Voice(pitch=caller.voice.pitch, speed=caller.voice.speed, seed=attempt - 1)
+    sounds = record.caller_voice or caller.voice
+    voice = Voice(pitch=sounds.pitch, speed=sounds.speed, seed=attempt - 1)
     faults = [fault for fault in record.caller_faults if fault.applies_to(attempt)]
     prepared = []
     for index, turn in enumerate(record.turns):
@@ -65,6 +68,7 @@ def prepare_turns(
         hang_up = CallerFaultKind.HANG_UP_EARLY in kinds
         audible = _audible_text(turn.say, index, faults)
         frames = () if hang_up else tuple(_speech_frames(audible, voice, text_to_speech))
+        frames = spoilt(frames, kinds, seed=attempt)
         prepared.append(PreparedTurn(index, turn.say, frames, turn.barge_in_after_seconds, hang_up))
     return prepared
 
@@ -76,7 +80,8 @@ def _audible_text(meant: str, turn: int, faults: Iterable[CallerFault]) -> str:
 
 def _speech_frames(text: str, voice: Voice, text_to_speech: TextToSpeech) -> Iterable[CallerFrame]:
     clean = text_to_speech.synthesize(text, voice, CLEAN_SAMPLE_RATE_HZ)
-    wire = text_to_speech.synthesize(text, voice, WIRE_SAMPLE_RATE_HZ)
+    # Synthesised for the line by itself it would be trimmed by itself, up to 10 ms otherwise.
+    wire = resample(clean, CLEAN_SAMPLE_RATE_HZ, WIRE_SAMPLE_RATE_HZ)
     count = max(-(-len(clean) // CLEAN_FRAME_SAMPLES), -(-len(wire) // WIRE_FRAME_SAMPLES))
     clean = np.pad(clean, (0, count * CLEAN_FRAME_SAMPLES - len(clean)))
     wire = np.pad(wire, (0, count * WIRE_FRAME_SAMPLES - len(wire)))

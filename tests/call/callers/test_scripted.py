@@ -11,7 +11,7 @@ from orchestrator_assets.call.callers.base import SpokenTurn
 from orchestrator_assets.call.callers.scripted import PreparedTurn, ScriptedCaller, prepare_turns
 from orchestrator_assets.call.conversation import EndReason
 from orchestrator_assets.call.speech.base import Samples, TextToSpeech, Voice
-from orchestrator_assets.evaluation import Caller
+from orchestrator_assets.evaluation import Caller, CallerVoice
 from orchestrator_assets.records import Record
 
 SILENCE = np.zeros(160, dtype=np.int16)
@@ -150,9 +150,11 @@ class OneToneEngine:
 
     def __init__(self) -> None:
         self.seeds: list[int] = []
+        self.voices: set[tuple[float, float]] = set()
 
     def synthesize(self, text: str, voice: Voice, sample_rate_hz: int) -> Samples:
         self.seeds.append(voice.seed)
+        self.voices.add((voice.pitch, voice.speed))
         return np.full(sample_rate_hz // 50, 1_000, dtype=np.int16)
 
 
@@ -167,6 +169,16 @@ def test_every_attempt_is_spoken_with_a_seed_of_its_own() -> None:
 
     assert len(set(seeds)) == 3
     assert seeds[3] == seeds[1]
+
+
+def test_a_record_may_have_a_voice_of_its_own() -> None:
+    settings = Caller(voice=CallerVoice(pitch=1.0, speed=0.9))
+    own = {"pitch": 1.2, "speed": 1.1}
+    for fields, voice in (({}, (1.0, 0.9)), ({"caller_voice": own}, (1.2, 1.1))):
+        engine = OneToneEngine()
+        record = Record.model_validate({"id": "a", "turns": ["Hello."], **fields})
+        prepare_turns(record, 1, settings, engine)
+        assert engine.voices == {voice}
 
 
 def test_a_skipped_turn_is_left_out(text_to_speech: TextToSpeech) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator_assets.call.speech.comparison import (
     canonical,
+    canonical_words,
     character_error_rate,
     missing_details,
 )
@@ -80,3 +81,11 @@ def test_missing_details_are_named_as_they_were_written() -> None:
 
 def test_free_text_has_no_details_to_miss() -> None:
     assert missing_details("I have a toothache, can I come in today?", "") == ()
+
+
+def test_canonical_words_have_one_spelling_and_numbers_are_one_word() -> None:
+    assert canonical_words("Mr. Müller pays two hundred five to K7TQ2.") == [
+        *("mister", "muller", "pays", "205", "2", "k", "7", "t", "q", "2"),
+    ]
+    assert canonical_words("It is ten o'clock.") == ["it", "is", "10"]
+    assert canonical_words("…") == []
