@@ -7,6 +7,7 @@ check that is selected by itself is answered from the run directory.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from orchestrator_assets.dagster_assets.shown_evidence import (
 )
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.validation.result import GATE
+
+logger = logging.getLogger(__name__)
 
 
 class TaskCheck(StrEnum):
@@ -101,11 +104,7 @@ def check_evaluations(
 def _evaluation(
     evaluation: Evaluation, check: TaskCheck, outcome: TaskOutcome
 ) -> dg.AssetCheckEvaluation:
-    attempt = shown_attempt(outcome)
-    if attempt is None:
-        answer = _Answer(False, outcome.error or _NOTHING)
-    else:
-        answer = _ANSWERS[check](outcome, attempt)
+    answer = _answer(check, outcome)
     return dg.AssetCheckEvaluation(
         asset_key=task_asset_key(evaluation.name, CHECKED_ASSETS[check]),
         check_name=check.value,
@@ -115,6 +114,18 @@ def _evaluation(
         partition=outcome.task.key,
         metadata=answer.metadata,
     )
+
+
+def _answer(check: TaskCheck, outcome: TaskOutcome) -> _Answer:
+    attempt = shown_attempt(outcome)
+    if attempt is None:
+        return _Answer(False, outcome.error or _NOTHING)
+    try:
+        return _ANSWERS[check](outcome, attempt)
+    except Exception as error:
+        # Looking at one call must not end a run that others depend on.
+        logger.exception("%s of %s could not be answered", check, outcome.task.id)
+        return _warning(f"could not be answered: {type(error).__name__}: {error}")
 
 
 def shown_attempt(outcome: TaskOutcome) -> AttemptSummary | None:

@@ -6,6 +6,7 @@ can't be read is said to be so in the metadata: showing a conversation never fai
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +25,8 @@ from orchestrator_assets.metrics.base import MetricScore
 from orchestrator_assets.metrics.composites import Composites
 from orchestrator_assets.validation.result import GATE, ValidationResult
 
+logger = logging.getLogger(__name__)
+
 Metadata = dict[str, dg.MetadataValue]
 
 _SHOWN_EVIDENCE_CHARACTERS = 300
@@ -41,9 +44,13 @@ def task_metadata(
     The `composites` are shown on its summary.
     """
     links = links or FileLinks()
-    shown = _BUILDERS[asset](outcome, links)
-    if asset is TaskAsset.RECORD_SUMMARY and composites is not None:
-        shown = {**_composites(composites.scores(outcome.metrics or {})), **shown}
+    try:
+        shown = _BUILDERS[asset](outcome, links)
+        if asset is TaskAsset.RECORD_SUMMARY and composites is not None:
+            shown = {**_composites(composites.scores(outcome.metrics or {})), **shown}
+    except Exception as error:
+        logger.exception("%s of %s can't be shown", asset, outcome.task.id)
+        shown = {"error": dg.MetadataValue.text(f"can't be shown: {error}")}
     return {**shown, **_identity(outcome, links)}
 
 

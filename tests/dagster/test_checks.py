@@ -30,8 +30,13 @@ from orchestrator_assets.call.conversation import (
     TRANSCRIPT_FILE,
     EndReason,
 )
+from orchestrator_assets.call.recording_evidence import RecordingEvidence, recording_evidence
 from orchestrator_assets.call.speech.base import TextToSpeech, Voice
-from orchestrator_assets.dagster_assets import build_evaluation_definitions
+from orchestrator_assets.dagster_assets import (
+    audio_metadata,
+    build_evaluation_definitions,
+    checks,
+)
 from orchestrator_assets.dagster_assets.checks import CHECKED_ASSETS, TaskCheck, check_evaluations
 from orchestrator_assets.dagster_assets.keys import (
     TaskAsset,
@@ -384,3 +389,22 @@ def test_a_task_that_was_never_called_fails_every_check_with_its_error(
 
     assert {each.description for each in found.values()} == {"OSError: no space"}
     assert not any(each.passed for each in found.values())
+
+
+def test_a_record_that_can_not_be_shown_costs_nothing_but_its_own_picture(
+    workbench: Workbench, instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(directory: Path) -> RecordingEvidence:
+        if directory.name == "record_2":
+            raise ValueError("no such picture")
+        return recording_evidence(directory)
+
+    monkeypatch.setattr(checks, "evidence_of", broken)
+    monkeypatch.setattr(audio_metadata, "evidence_of", broken)
+
+    assert workbench.materialize().success
+
+    key = check_key(TaskCheck.AUDIO_EVIDENCE)
+    told = {each.partition: each.description for each in history(instance, key)}
+    assert told["record_2"] == "could not be answered: ValueError: no such picture"
+    assert len(told) == 5
