@@ -80,7 +80,7 @@ class JudgedRating(Generic[AnswerT]):
     @property
     def code_version(self) -> str:
         """The version of the code, and the hash of prompt and answer."""
-        return f"1+{_prompt_hash(self.name, self.answer)}"
+        return f"1+{_prompt_hash(_prompt(self.name), self.answer)}"
 
     async def judge(self, conversation: Conversation, judge: Judge) -> MetricScore:
         """Return the score.
@@ -161,9 +161,9 @@ def _prompt(name: str) -> Prompt:
 
 
 @cache
-def _prompt_hash(name: str, answer: type[Answer]) -> str:
+def _prompt_hash(prompt: Prompt, answer: type[Answer]) -> str:
     # Making the schema takes a millisecond, and every look at a score compares versions.
-    return _prompt(name).hash_for(answer)
+    return prompt.hash_for(answer)
 
 
 def _about(answer: type[AnswerT], turns: Sequence[Turn]) -> type[AnswerT]:
