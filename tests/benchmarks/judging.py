@@ -21,7 +21,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +30,6 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
-from orchestrator_assets.validation.recording_evidence import recording_evidence
 from rich.console import Console
 from rich.table import Table
 from stored_runs import numbered_tasks, scored, write_stored_run
@@ -38,14 +38,14 @@ from orchestrator_assets import demo
 from orchestrator_assets.call.callers.base import SpokenTurn
 from orchestrator_assets.call.conversation_files import read_events, read_result
 from orchestrator_assets.call.frames import seconds_to_frames
+from orchestrator_assets.call.recording_evidence import recording_evidence
 from orchestrator_assets.call.speech.engines import default_speech_to_text
 from orchestrator_assets.call.transcript import write_transcript
 from orchestrator_assets.evaluation import Evaluation, load_evaluation
 from orchestrator_assets.evaluation_run import EvaluationRun
-from orchestrator_assets.metrics.base import JudgedMetric
 from orchestrator_assets.metrics.composites import Composite
 from orchestrator_assets.metrics.computation import MetricsComputation
-from orchestrator_assets.metrics.registry import create_metrics, metric_names
+from orchestrator_assets.metrics.registry import create_metrics, is_judged, metric_names
 from orchestrator_assets.records import Task
 from orchestrator_assets.store.run_directory import RunDirectory
 from orchestrator_assets.summary.aggregation import Aggregation
@@ -72,11 +72,12 @@ class Round:
 
     spent: dict[str, Spent] = field(default_factory=lambda: {part: Spent() for part in PARTS})
 
-    def measure(self, part: str, work: Callable[[], object]) -> None:
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
         cpu, wall = time.process_time(), time.perf_counter()
-        work()
-        self.spent[part].cpu += time.process_time() - cpu
-        self.spent[part].wall += time.perf_counter() - wall
+        yield
+        self.spent[name].cpu += time.process_time() - cpu
+        self.spent[name].wall += time.perf_counter() - wall
 
     @property
     def total(self) -> Spent:
@@ -106,7 +107,10 @@ def _arguments() -> argparse.Namespace:
 
 
 def _on_one_core() -> None:
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    core = {min(os.sched_getaffinity(0))}
+    # A new thread runs where its maker does, but those that are there already do not.
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), core)
 
 
 async def _placed_calls(evaluation: Evaluation) -> list[tuple[Task, Path]]:
@@ -117,38 +121,25 @@ async def _placed_calls(evaluation: Evaluation) -> list[tuple[Task, Path]]:
 
 def _judge(evaluation: Evaluation, calls: Sequence[tuple[Task, Path]]) -> Round:
     recogniser = default_speech_to_text()
-    validator = Validator(evaluation.validation, recogniser)
-    names = [
-        name for name in metric_names() if not isinstance(create_metrics([name])[0], JudgedMetric)
-    ]
-    metrics = MetricsComputation(names)
+    validator = Validator(evaluation.validation, recogniser, caller=evaluation.caller)
+    built_in = create_metrics(metric_names())
+    metrics = MetricsComputation([metric.name for metric in built_in if not is_judged(metric)])
     measured = Round()
     for task, original in calls:
         with tempfile.TemporaryDirectory() as folder:
             directory = Path(folder) / "call"
             shutil.copytree(original, directory)
-            turns = _spoken_turns(directory)
-            started_at = read_result(directory).started_at
-            measured.measure(
-                "agent heard",
-                lambda: write_transcript(
-                    directory,  # noqa: B023
-                    started_at=started_at,  # noqa: B023
-                    caller_turns=turns,  # noqa: B023
-                    speech_to_text=recogniser,
-                ),
-            )
-            measured.measure(
-                "validation",
-                lambda: asyncio.run(
-                    validator.validate(task, directory, bypass_gate=True)  # noqa: B023
-                ),
-            )
-            measured.measure(
-                "metrics",
-                lambda: asyncio.run(metrics.compute(task, directory)),  # noqa: B023
-            )
-            measured.measure("evidence", lambda: recording_evidence(directory))  # noqa: B023
+            turns, started_at = _spoken_turns(directory), read_result(directory).started_at
+            with measured.part("agent heard"):
+                write_transcript(
+                    directory, started_at=started_at, caller_turns=turns, speech_to_text=recogniser
+                )
+            with measured.part("validation"):
+                asyncio.run(validator.validate(task, directory, bypass_gate=True))
+            with measured.part("metrics"):
+                asyncio.run(metrics.compute(task, directory))
+            with measured.part("evidence"):
+                recording_evidence(directory)
     return measured
 
 
