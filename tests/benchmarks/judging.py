@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -110,7 +110,8 @@ def _on_one_core() -> None:
     core = {min(os.sched_getaffinity(0))}
     # A new thread runs where its maker does, but those that are there already do not.
     for thread in Path("/proc/self/task").iterdir():
-        os.sched_setaffinity(int(thread.name), core)
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread.name), core)
 
 
 async def _placed_calls(evaluation: Evaluation) -> list[tuple[Task, Path]]:
