@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator_assets.cli import app
 from orchestrator_assets.command_line import console, watched_run
+from orchestrator_assets.dagster_assets import settling
 from orchestrator_assets.dagster_assets.instance import HOME_VARIABLE
 from orchestrator_assets.evaluation_files import EVALUATIONS_VARIABLE
 from orchestrator_assets.evaluation_run import EvaluationRun
@@ -322,7 +323,23 @@ def test_nobody_is_called_where_the_preflight_finds_a_fault(
 
     assert result.exit_code == 3, result.output
     assert "there is no program 'no_such_agent_program'" in result.output
+    assert "metrics_summary.json" not in result.output
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_breaks_off_says_why_though_a_task_has_failed(
+    evaluation_file: str, calls: FakeCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("the log is full")
+
+    calls.plans = {record_id: [Attempt.MISSPOKEN] for record_id in RECORD_IDS}
+    monkeypatch.setattr(settling, "failed_attempt_observations", broken)
+
+    result = invoke("run", evaluation_file)
+
+    assert result.exit_code == 1
+    assert "the log is full" in result.output
 
 
 @pytest.mark.parametrize("arguments", [("run", "--dry-run"), ("status",)])

@@ -98,6 +98,13 @@ def test_the_cost_of_judging_is_told_with_what_is_not_known_of_it() -> None:
     assert "Judging" not in "".join(lines(one))
 
 
+def test_a_judge_that_never_answered_has_cost_nothing_to_tell_of() -> None:
+    one = accepted("a", None, AGGREGATION, task_completion=1.0)
+    asked = TaskState(one.task, one.status, judge_use={"a": [JudgeUse(model="judge-1")]})
+
+    assert "Judging" not in "".join(lines(asked))
+
+
 def test_nothing_is_said_of_no_task_and_a_missing_summary_is_named(tmp_path: Path) -> None:
     assert lines() == []
     evaluation = load_evaluation(write_evaluation(tmp_path, ["a"]))

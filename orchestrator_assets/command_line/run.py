@@ -57,7 +57,8 @@ def report_settled(choice: Choice, run: WatchedRun) -> None:
     console = make_console()
     run.print_warnings(console)
     print_outcomes(console, choice.tasks, run.settled, Aggregation.of(choice.evaluation))
-    print_statistics(console, choice.evaluation)
+    if run.settled:
+        print_statistics(console, choice.evaluation)
     run.print_ending(console)
     if run.tasks_failed:
         console.print(f"Try the failed tasks again: {choice.command('rerun')}", highlight=False)

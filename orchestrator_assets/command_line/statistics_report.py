@@ -125,7 +125,7 @@ def _too_few(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _judging(total: Mapping[str, Any] | None) -> Iterator[str]:
-    if total is None:
+    if total is None or not total["calls"]:
         return
     cost = "an unknown sum" if total["cost_usd"] is None else f"{total['cost_usd']:.4f} US dollars"
     line = (

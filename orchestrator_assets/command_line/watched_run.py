@@ -19,7 +19,7 @@ from orchestrator_assets.command_line.console import PLAIN_WIDTH, make_console
 from orchestrator_assets.command_line.progress import run_progress
 from orchestrator_assets.dagster_assets import build_evaluation_definitions
 from orchestrator_assets.dagster_assets.instance import prepare_dagster_home
-from orchestrator_assets.dagster_assets.launch import Launcher
+from orchestrator_assets.dagster_assets.launch import Launcher, RunFailure
 from orchestrator_assets.evaluation import Evaluation
 from orchestrator_assets.evaluation_files import EvaluationFile, make_findable
 from orchestrator_assets.evaluation_run import EvaluationRun
@@ -39,7 +39,7 @@ class WatchedRun:
         self._home = prepare_dagster_home()
         self._listener: AttemptListener | None = None
         self._run: EvaluationRun | None = None
-        self._failure: str | None = None
+        self._failure: RunFailure | None = None
         self.status = DagsterRunStatus.NOT_STARTED
 
     @property
@@ -66,7 +66,7 @@ class WatchedRun:
                 self._listener = progress
                 with progress.showing():
                     self.status = launcher.execute(run)
-            self._failure = launcher.failure_message(run.run_id)
+            self._failure = launcher.failure(run.run_id)
 
     def print_warnings(self, console: Console) -> None:
         """Print what looked doubtful before the first call."""
@@ -77,8 +77,8 @@ class WatchedRun:
         """Print why the run broke off, if it did."""
         if self._run is not None and self._run.error is not None:
             make_console(stderr=True).print(str(self._run.error), markup=False, highlight=False)
-        elif self.status is DagsterRunStatus.FAILURE and self._is_unexplained():
-            make_console(stderr=True).print(self._failure, markup=False, highlight=False)
+        elif self._failure is not None and self._is_unexplained(self._failure):
+            make_console(stderr=True).print(self._failure.message, markup=False, highlight=False)
         if self.status is DagsterRunStatus.CANCELED:
             console.print("Interrupted. The same command goes on where this run stopped.")
 
@@ -118,11 +118,10 @@ class WatchedRun:
         path.parent.mkdir(exist_ok=True)
         return path
 
-    def _is_unexplained(self) -> bool:
-        """Whether no task that failed says why the run did: it broke off, or all were accepted."""
-        run = self._run
-        everybody_settled = run is not None and len(run.settled) == len(run.tasks)
-        return not everybody_settled or all(outcome.accepted for outcome in self.settled)
+    def _is_unexplained(self, failure: RunFailure) -> bool:
+        if self.status is not DagsterRunStatus.FAILURE:
+            return False
+        return not failure.on_purpose or all(outcome.accepted for outcome in self.settled)
 
 
 def _end_like_an_interrupt(*signals: signal.Signals) -> None:

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import dagster as dg
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
@@ -33,6 +34,13 @@ CODE_LOCATION = CodeLocation(
     "orchestrator_assets.definitions", "definitions", "orchestrator_assets"
 )
 _STATUS_POLL_SECONDS = 2.0
+
+
+class RunFailure(NamedTuple):
+    """Why a run failed. `on_purpose`: by dagster.Failure, as where tasks were not accepted."""
+
+    message: str
+    on_purpose: bool
 
 
 class Launcher:
@@ -130,13 +138,16 @@ class Launcher:
             ended = self._end_of(run)
         return ended
 
-    def failure_message(self, run_id: str) -> str | None:
+    def failure(self, run_id: str) -> RunFailure | None:
         """Return why the run's step failed, None if it did not."""
         failures = self._instance.all_logs(run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
         for entry in failures:
             if entry.dagster_event is not None:
-                error = entry.dagster_event.step_failure_data.error
-                return None if error is None else error.message.strip()
+                failed = entry.dagster_event.step_failure_data
+                if failed.error is None:
+                    return None
+                on_purpose = failed.user_failure_data is not None
+                return RunFailure(failed.error.message.strip(), on_purpose=on_purpose)
         return None
 
     def _end_of(self, run: DagsterRun) -> DagsterRunStatus:
