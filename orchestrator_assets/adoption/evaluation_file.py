@@ -31,8 +31,18 @@ _NO_SCRIPT = """\
 # The records need `turns` before that, for the caller to have something to say.
 """
 _METRICS_HEADER = """\
-# response_latency is left out: it is measured in the recordings, which are not all there.
+# What is measured in the recordings, such as response_latency, is left out: not all are there.
 """
+
+_TOLD_METRICS = (
+    "task_completion",
+    "agent_transcript_wer",
+    "tool_call_validity",
+    "conversation_completed_on_time",
+    "turns",
+)
+"""What EVA's own files tell."""
+_HEARD_METRICS = ("response_latency", "turn_taking", "agent_interruptions", "dead_air")
 
 
 def make_evaluation(
@@ -94,7 +104,7 @@ def _metrics(run: EvaRun) -> tuple[str, ...]:
         if found.archive is None
         for track in tracks
     )
-    return ("task_completion", "response_latency") if recorded else ("task_completion",)
+    return (*_TOLD_METRICS, *_HEARD_METRICS) if recorded else _TOLD_METRICS
 
 
 def write_evaluation_file(
@@ -109,7 +119,7 @@ def write_evaluation_file(
     if not _has_script(records):
         text += _NO_SCRIPT
     text += _yaml(values)
-    if "response_latency" not in metrics:
+    if not set(_HEARD_METRICS) & set(metrics):
         text += _METRICS_HEADER
     write_text(path, text + _yaml({"metrics": metrics}))
 

@@ -51,7 +51,8 @@ def statistics_lines(summary: Mapping[str, Any], metrics: tuple[str, ...]) -> It
         **overall["pass_k"],
     }
     told_strictly = False
-    yield f"Means over {summary['total_tasks']:,} tasks, with 95 % intervals by record:"
+    tasks = counted(summary["total_tasks"], "task")
+    yield f"Means over {tasks}, with 95 % intervals by record:"
     for name, score in shown.items():
         yield f"  {_padded(name, width)}  {_mean(score, name)}"
         if name in passes and passes[name]["k"] > 1:

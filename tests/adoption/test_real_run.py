@@ -33,6 +33,8 @@ async def test_it_is_adopted_judged_and_scored_without_being_touched(
     assert outcome.attempts[0].duration_seconds == 344.258154
     assert outcome.metrics is not None
     assert outcome.metrics["task_completion"].error is None
+    assert outcome.metrics["agent_transcript_wer"].score == pytest.approx(8 / 660, abs=1e-3)
+    assert outcome.metrics["tool_call_validity"].score == 1.0
     assert content_of(eva_run) == before
     summary = json.loads((evaluation.run_directory / "evaluation_summary.json").read_text())
     assert summary["simulation"]["successful_record_ids"] == ["1.1.2"]
