@@ -79,6 +79,15 @@ def levels_of(samples: Samples, sample_rate_hz: int, speech: Sequence[SpeechRegi
     )
 
 
+def speech_level_dbfs(samples: Samples, sample_rate_hz: int) -> float | None:
+    """Return the root mean square level of the speech in `samples`; None where there is no sound.
+
+    Measured in frames of 20 ms, of which those that are loud for these samples count.
+    """
+    powers = powers_of(samples, block_of(FRAME_SECONDS, sample_rate_hz))
+    return _dbfs(_speech_power(powers.sound))
+
+
 def quiet_stretches(
     samples: Samples, sample_rate_hz: int, quietest_dbfs: float
 ) -> list[QuietStretch]:
@@ -95,9 +104,7 @@ def quiet_stretches(
             round(at * sample_rate_hz) for at in (sound.start_seconds, sound.end_seconds)
         )
         piece = samples[first:last]
-        level = _dbfs(
-            _speech_power(powers_of(piece, block_of(FRAME_SECONDS, sample_rate_hz)).sound)
-        )
+        level = speech_level_dbfs(piece, sample_rate_hz)
         if level is None or level >= quietest_dbfs or not _is_speech(piece, sample_rate_hz):
             continue
         found.append(QuietStretch(sound.start_seconds, sound.end_seconds, level))
@@ -130,12 +137,16 @@ def _spoken_frames(speech: Sequence[SpeechRegion], count: int) -> NDArray[np.boo
 
 
 def _speech_power(power: NDArray[np.float32]) -> float:
-    """Return the mean power of the frames that are loud for these: pauses make nobody quieter."""
+    """Return the mean power of the frames that are loud for these.
+
+    So pauses make nobody quieter; and up to the 95th percentile, so a click makes nobody louder.
+    """
     power = power[power > 0]
     if power.size == 0:
         return 0.0
-    least = float(np.percentile(power, _LOUD_PERCENTILE)) / 10 ** (_BELOW_LOUD_DB / 10)
-    return float(np.mean(power[power >= least]))
+    loud = float(np.percentile(power, _LOUD_PERCENTILE))
+    heard = power[(power >= loud / 10 ** (_BELOW_LOUD_DB / 10)) & (power <= loud)]
+    return float(np.mean(heard if heard.size else power))
 
 
 def _dbfs(power: float) -> float | None:

@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from orchestrator_assets.audio.clipping import clipping_of
-from orchestrator_assets.audio.samples import FULL_SCALE, Samples, resample
+from orchestrator_assets.audio.levels import speech_level_dbfs
+from orchestrator_assets.audio.samples import resample
 from orchestrator_assets.evaluation import SpeechFidelityThresholds
 from orchestrator_assets.validation.caller_account import ClaimedTurn
 from orchestrator_assets.validation.evidence import CallerEvidence, CallerTrack
 
-_FRAME_SECONDS = 0.02
-_LOUD_PERCENTILE = 95
-_BELOW_LOUD_DB = 25.0
-"""Vowels are at most so much louder than consonants; what is below is pause and decay."""
 _SAME_SOUND_DB = 20.0
 """Mu-law leaves 37 dB between speech and its own noise; a lost frame of 20 ms in a turn, 18."""
 
@@ -48,28 +45,12 @@ class TrackSound:
 def sound_on(track: CallerTrack, turn: ClaimedTurn) -> TrackSound:
     """Measure a turn on one of the caller's tracks."""
     samples = track.sound_of(turn)
+    level = speech_level_dbfs(samples, track.sample_rate_hz)
     return TrackSound(
         track.file_name,
-        speech_level_dbfs(samples, track.sample_rate_hz),
+        -math.inf if level is None else level,
         clipping_of(samples, track.sample_rate_hz).share,
     )
-
-
-def speech_level_dbfs(samples: Samples, sample_rate_hz: int) -> float:
-    """Return the root mean square level of the speech in `samples`; -inf where there is no sound.
-
-    Only frames of 20 ms that are loud for these samples count, so pauses make nobody quieter; and
-    by the 95th percentile, so that a click makes nobody louder.
-    """
-    frame = round(_FRAME_SECONDS * sample_rate_hz)
-    whole = samples[: samples.size // frame * frame].astype(np.float64).reshape(-1, frame)
-    power = np.mean(np.square(whole / FULL_SCALE), axis=1)
-    power = power[power > 0]
-    if power.size == 0:
-        return -math.inf
-    loud = float(np.percentile(power, _LOUD_PERCENTILE))
-    heard = power[(power >= loud / 10 ** (_BELOW_LOUD_DB / 10)) & (power <= loud)]
-    return 10 * math.log10(float(np.mean(heard if heard.size else power)))
 
 
 def line_differs(turn: ClaimedTurn, evidence: CallerEvidence) -> bool:
